@@ -1,0 +1,63 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/pgidem/pgidem/idem/internal/engine"
+)
+
+// heartbeatLock bounds how long one heartbeat waits for a row, because all leases of a process share one connection: a
+// CompleteTx left open must not stop the others.
+const heartbeatLock = 100 * time.Millisecond
+
+// keepAlive extends the lease three times in its length, until stop is called; stop returns when the last heartbeat has ended.
+// lost is called once, when the database says that the key is another's. A heartbeat that fails says nothing of the kind: the
+// work goes on, and the next one tries again.
+func (l *Lease) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		beat := time.NewTicker(max(l.op.policy.Lease/3, time.Millisecond))
+		defer beat.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-beat.C:
+			}
+			if errors.Is(l.beat(ctx), ErrLeaseLost) && l.isGone(ctx) {
+				lost(ErrLeaseLost)
+				return
+			}
+		}
+	}()
+	var once sync.Once
+	return func() {
+		once.Do(cancel)
+		<-ended
+	}
+}
+
+// beat extends the lease once, on the connection kept for heartbeats.
+func (l *Lease) beat(ctx context.Context) error {
+	if s := l.current(); s == leaseCompleted || s == leaseReleased || s == leaseAbandoned {
+		return nil
+	}
+	bound := engine.Bound{Statement: l.op.policy.Lease / 3, Lock: heartbeatLock}
+	return l.extend(func(statement func(*engine.Trip)) error {
+		return l.op.shared.heartbeat.WriteAside(ctx, l.op.store.Pool, bound, statement)
+	})
+}
+
+// isGone looks why an extension did not fit: a key that this lease finished or gave back itself is not lost.
+func (l *Lease) isGone(ctx context.Context) bool {
+	row := l.row().Fresh().(*keyRow)
+	if err := l.load(ctx, row); err != nil {
+		return false
+	}
+	return row.loaded == nil || row.loaded.Fence != l.Fence() || row.loaded.ClaimID != row.claimID
+}

@@ -1,0 +1,156 @@
+package engine
+
+import "strings"
+
+// endsTransaction reports whether a statement in sql, which may hold several, begins with a word that would end the
+// transaction around it. ROLLBACK TO SAVEPOINT does not.
+//
+// It reads text as the server does with standard_conforming_strings on: quotes, dollar quotes and nested comments hide
+// what is in them. It is the first net: what slips past it (a CALL, a driver's own words) is found by the connection's
+// transaction status.
+func endsTransaction(sql string) bool {
+	s := scan{sql}
+	for s.rest != "" {
+		switch first := s.word(); first {
+		case "COMMIT", "END", "ABORT":
+			return true
+		case "ROLLBACK":
+			if next := s.word(); next == "TO" || (next == "WORK" || next == "TRANSACTION") && s.word() == "TO" {
+				break
+			}
+			return true
+		case "PREPARE":
+			if s.word() == "TRANSACTION" {
+				return true
+			}
+		}
+		s.skipStatement()
+	}
+	return false
+}
+
+// scan walks over SQL text; rest is what has not been read.
+type scan struct{ rest string }
+
+// word reads the next token if it is a bare word, in upper case; "" if it is anything else.
+func (s *scan) word() string {
+	s.skipBlank()
+	n := 0
+	for n < len(s.rest) && isWordByte(s.rest[n]) {
+		n++
+	}
+	word := s.rest[:n]
+	if n < len(s.rest) && s.rest[n] == '\'' {
+		return "" // E'…', N'…', X'…': a literal, left for skipStatement
+	}
+	s.rest = s.rest[n:]
+	return strings.ToUpper(word)
+}
+
+// skipBlank passes white space and comments.
+func (s *scan) skipBlank() {
+	for s.rest != "" {
+		switch {
+		case strings.IndexByte(" \t\n\r\f\v", s.rest[0]) >= 0:
+			s.rest = s.rest[1:]
+		case strings.HasPrefix(s.rest, "--"):
+			s.after("\n")
+		case strings.HasPrefix(s.rest, "/*"):
+			s.skipComment()
+		default:
+			return
+		}
+	}
+}
+
+// skipComment passes one comment; they nest.
+func (s *scan) skipComment() {
+	depth := 0
+	for s.rest != "" {
+		switch {
+		case strings.HasPrefix(s.rest, "/*"):
+			depth++
+			s.rest = s.rest[2:]
+		case strings.HasPrefix(s.rest, "*/"):
+			depth--
+			s.rest = s.rest[2:]
+			if depth == 0 {
+				return
+			}
+		default:
+			s.rest = s.rest[1:]
+		}
+	}
+}
+
+// skipStatement passes everything up to and with the semicolon that ends the statement.
+func (s *scan) skipStatement() {
+	for s.skipBlank(); s.rest != ""; s.skipBlank() {
+		switch c := s.rest[0]; {
+		case c == ';':
+			s.rest = s.rest[1:]
+			return
+		case c == '"':
+			s.rest = s.rest[1:]
+			s.after(`"`)
+		case c == '\'':
+			s.rest = s.rest[1:]
+			s.after("'")
+		case (c == 'E' || c == 'e') && strings.HasPrefix(s.rest[1:], "'"):
+			s.rest = s.rest[2:]
+			s.skipEscaped()
+		case c == '$':
+			s.skipDollar()
+		case isWordByte(c):
+			n := 1
+			for n < len(s.rest) && (isWordByte(s.rest[n]) || s.rest[n] == '$') {
+				n++
+			}
+			s.rest = s.rest[n:]
+		default:
+			s.rest = s.rest[1:]
+		}
+	}
+}
+
+// skipEscaped passes the rest of a literal in which a backslash hides the next byte.
+func (s *scan) skipEscaped() {
+	for i := 0; i < len(s.rest); i++ {
+		switch s.rest[i] {
+		case '\\':
+			i++
+		case '\'':
+			s.rest = s.rest[i+1:]
+			return
+		}
+	}
+	s.rest = ""
+}
+
+// skipDollar passes a dollar-quoted text, or the dollar of a parameter.
+func (s *scan) skipDollar() {
+	n := 1
+	for n < len(s.rest) && isWordByte(s.rest[n]) {
+		n++
+	}
+	if n == len(s.rest) || s.rest[n] != '$' || n > 1 && s.rest[1] >= '0' && s.rest[1] <= '9' {
+		s.rest = s.rest[n:]
+		return
+	}
+	tag := s.rest[:n+1]
+	s.rest = s.rest[n+1:]
+	s.after(tag)
+}
+
+// after passes everything up to and with mark.
+func (s *scan) after(mark string) {
+	if i := strings.Index(s.rest, mark); i >= 0 {
+		s.rest = s.rest[i+len(mark):]
+		return
+	}
+	s.rest = ""
+}
+
+func isWordByte(c byte) bool {
+	return c == '_' || c >= 0x80 || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
+}

@@ -1,0 +1,38 @@
+package idem
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Response is the answer of a call: what the first caller gets, and every later one byte for byte.
+type Response struct {
+	Status      int                 // 0 to 999, as the caller's protocol has it; 0 where it has none
+	Header      map[string][]string // the lines to keep; CR, LF and NUL in values are stored as spaces, as on the wire
+	Body        []byte              // kept up to Policy.MaxBody
+	Failed      bool                // a definitive refusal, such as a declined card: its effect is undone where it is ours, and it replays
+	ProviderRef string              // the downstream's own name for the effect, for operators; UTF-8 without NUL
+
+	// Set by the Store.
+	Replayed    bool      // this is an earlier call's answer
+	BodyDropped bool      // the body was too large or streamed, and a retry cannot have it
+	CompletedAt time.Time // when the answer was recorded, by the database's clock
+}
+
+// replayed is what a caller that waited for r in memory gets: the same as from the database, sharing nothing with r, so that
+// one caller's changes reach no other.
+func (r *Response) replayed() *Response {
+	c := *r
+	c.Replayed = true
+	c.Header = maps.Clone(r.Header)
+	for name, values := range c.Header {
+		c.Header[name] = slices.Clone(values)
+	}
+	c.Body = nil
+	if !r.BodyDropped {
+		c.Body = bytes.Clone(r.Body)
+	}
+	return &c
+}

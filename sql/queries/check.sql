@@ -1,0 +1,34 @@
+-- What Store.Check asks before the first claim.
+
+-- name: CheckServer :one
+SELECT
+    pg_backend_pid()::integer AS backend_pid,
+    pg_is_in_recovery()::boolean AS standby,
+    current_setting('transaction_read_only')::text AS read_only,
+    current_setting('synchronous_commit')::text AS synchronous_commit,
+    current_setting('fsync')::text AS fsync,
+    current_setting('server_version_num')::integer AS server_version,
+    current_user::text AS role,
+    (to_regnamespace('idem') IS NOT NULL)::boolean AS has_schema,
+    (to_regprocedure('idem.schema_version()') IS NOT NULL)::boolean AS has_version;
+
+-- name: CheckVersion :one
+SELECT idem.schema_version()::integer AS schema_version;
+
+-- name: CheckRights :many
+-- The rights that the protocol needs and the session's role lacks.
+SELECT needed.privilege::text AS privilege, needed.object::text AS object
+FROM (
+    VALUES
+        ('USAGE', 'idem', has_schema_privilege('idem', 'USAGE')),
+        ('SELECT', 'idem.keys', has_table_privilege('idem.keys', 'SELECT')),
+        ('INSERT', 'idem.keys', has_table_privilege('idem.keys', 'INSERT')),
+        ('UPDATE', 'idem.keys', has_table_privilege('idem.keys', 'UPDATE')),
+        ('DELETE', 'idem.keys', has_table_privilege('idem.keys', 'DELETE')),
+        ('SELECT', 'idem.steps', has_table_privilege('idem.steps', 'SELECT')),
+        ('INSERT', 'idem.steps', has_table_privilege('idem.steps', 'INSERT')),
+        ('UPDATE', 'idem.steps', has_table_privilege('idem.steps', 'UPDATE')),
+        ('DELETE', 'idem.steps', has_table_privilege('idem.steps', 'DELETE')),
+        ('EXECUTE', 'idem.lease_lost()', has_function_privilege('idem.lease_lost()', 'EXECUTE'))
+) AS needed (privilege, object, held)
+WHERE NOT needed.held;
