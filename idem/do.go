@@ -31,7 +31,7 @@ func (s *Store) Do(ctx context.Context, key Key, fn TxWork) (*Response, error) {
 	if turn == nil {
 		return o.close(ctx, resp, err)
 	}
-	defer func() { turn.end(resp) }()
+	defer func() { turn.end(recordedOnly(resp)) }()
 	resp, err = o.answer(o.shared.engine.Do(ctx, o.row, o.budget(), o.work(fn)))
 	return o.close(ctx, resp, err)
 }

@@ -29,7 +29,11 @@ func (l *Lease) keepAlive(ctx context.Context, lost context.CancelCauseFunc) (st
 				return
 			case <-beat.C:
 			}
-			if errors.Is(l.beat(ctx), ErrLeaseLost) && l.isGone(ctx) {
+			err := l.beat(ctx)
+			if errors.Is(err, ErrUnavailable) {
+				err = l.beat(ctx) // on a new connection, if it was that
+			}
+			if errors.Is(err, ErrLeaseLost) && l.isGone(ctx) {
 				lost(ErrLeaseLost)
 				return
 			}
@@ -48,15 +52,15 @@ func (l *Lease) beat(ctx context.Context) error {
 		return nil
 	}
 	bound := engine.Bound{Statement: l.op.policy.Lease / 3, Lock: heartbeatLock}
-	return l.extend(func(statement func(*engine.Trip)) error {
-		return l.op.shared.heartbeat.WriteAside(ctx, l.op.store.Pool, bound, statement)
+	return l.extend(func(add engine.Adder) error {
+		return l.op.shared.heartbeat.WriteAside(ctx, l.op.store.Pool, bound, add)
 	})
 }
 
 // isGone looks why an extension did not fit: a key that this lease finished or gave back itself is not lost.
 func (l *Lease) isGone(ctx context.Context) bool {
-	row := l.row().Fresh().(*keyRow)
-	if err := l.load(ctx, row); err != nil {
+	row, err := l.load(ctx)
+	if err != nil {
 		return false
 	}
 	return row.loaded == nil || row.loaded.Fence != l.Fence() || row.loaded.ClaimID != row.claimID

@@ -72,7 +72,7 @@ func (s *Store) Hold(ctx context.Context, key Key, fn Work) (*Response, error) {
 	if turn == nil {
 		return o.close(ctx, resp, err)
 	}
-	defer func() { turn.end(resp) }()
+	defer func() { turn.end(recordedOnly(resp)) }()
 	lease, resp, err := o.claimPatiently(ctx)
 	if lease == nil {
 		return o.close(ctx, resp, err)
@@ -136,7 +136,7 @@ func (l *Lease) giveUp(ctx context.Context, err error) {
 func (l *Lease) settle(ctx context.Context, resp *Response) (*Response, error) {
 	switch l.current() {
 	case leaseReleased:
-		return resp, nil
+		return unrecorded(resp), nil
 	case leaseAbandoned:
 		return nil, ErrOutcomeUnknown
 	case leaseCompleting:
@@ -160,10 +160,20 @@ func (l *Lease) settle(ctx context.Context, resp *Response) (*Response, error) {
 	return recorded, err
 }
 
+// unrecorded is fn's answer after it gave the key back: its own caller's alone.
+func unrecorded(resp *Response) *Response {
+	if resp == nil {
+		return new(Response)
+	}
+	own := *resp
+	own.Replayed, own.BodyDropped, own.CompletedAt = false, false, time.Time{}
+	return &own
+}
+
 // recordedAnswer is the answer that stands for the key, whoever recorded it; ErrLeaseLost where none does.
 func (l *Lease) recordedAnswer(ctx context.Context) (*Response, error) {
-	row := l.row().Fresh().(*keyRow)
-	if err := l.load(ctx, row); err != nil {
+	row, err := l.load(ctx)
+	if err != nil {
 		return nil, errors.Join(ErrCommitUnknown, err)
 	}
 	if v, err := row.Verdict(); v != engine.Finished {

@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pgidem/pgidem/gen"
 	"github.com/pgidem/pgidem/idem/internal/engine"
 )
@@ -78,7 +76,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 }
 
 // extend sends the extension by way of write.
-func (l *Lease) extend(write func(func(*engine.Trip)) error) error {
+func (l *Lease) extend(write writer) error {
 	changed, err := l.change(write, func(ctx context.Context, db gen.DBTX) (int64, error) {
 		return q.LeaseExtend(ctx, db, gen.LeaseExtendParams{
 			Lease: l.op.policy.Lease, TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
@@ -92,137 +90,6 @@ func (l *Lease) extend(write func(func(*engine.Trip)) error) error {
 		return ErrLeaseLost
 	}
 	return nil
-}
-
-// Complete records the answer, which is what every later caller gets, and ends the lease. It succeeds on a lapsed lease that
-// nobody took, and again for a completion whose confirmation was lost. ErrLeaseLost: the key is another's and its answer
-// counts. ErrCommitUnknown: the record could not be confirmed; the same key will tell.
-func (l *Lease) Complete(ctx context.Context, r *Response) error {
-	_, err := l.complete(ctx, r)
-	return l.report(ctx, "complete", err)
-}
-
-func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
-	if r == nil {
-		r = new(Response)
-	}
-	if err := checkAnswer(r); err != nil {
-		return nil, err
-	}
-	if err := l.enter(leaseCompleting, leaseOpen, leaseCompleting, leaseCompletedTx); err != nil {
-		return nil, err
-	}
-	row := l.row().Fresh().(*keyRow)
-	row.claimed, row.answer = l.row().claimed, r
-	status, arg := row.completion()
-	var at *time.Time
-	err := l.op.shared.engine.Write(ctx, l.bound(), func(t *engine.Trip) {
-		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
-			at, err = q.KeyComplete(ctx, db, arg)
-			return ignoreNoRows(err)
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
-	}
-	row.loaded = &gen.KeyLoadRow{Status: status, CompletedAt: at}
-	if at == nil { // no row fitted: finished by an earlier try of this very completion, or lost
-		if err := l.load(ctx, row); err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
-		}
-		if row.loaded == nil || row.loaded.ClaimID != row.claimID || !isFinished(row.loaded.Status) {
-			return nil, ErrLeaseLost
-		}
-	}
-	l.set(leaseCompleted)
-	return row.recorded(), nil
-}
-
-// CompleteTx records the answer as part of tx, beside local rows that are to commit with it. It is to be the last statement
-// before Commit, for its row lock blocks the heartbeat, and to be called outside savepoints: a lost lease raises an SQL error
-// (ErrLeaseLost), so that tx cannot commit even if the caller ignores it, unless it rolls back to a savepoint. The key is
-// finished once tx has committed; if it rolls back the lease goes on.
-func (l *Lease) CompleteTx(ctx context.Context, tx pgx.Tx, r *Response) error {
-	return l.report(ctx, "complete", l.completeTx(ctx, tx, r))
-}
-
-func (l *Lease) completeTx(ctx context.Context, tx pgx.Tx, r *Response) error {
-	if r == nil {
-		r = new(Response)
-	}
-	if err := checkAnswer(r); err != nil {
-		return err
-	}
-	if err := l.enter(leaseCompletedTx, leaseOpen, leaseCompletedTx); err != nil {
-		return err
-	}
-	row := l.row().Fresh().(*keyRow)
-	row.claimed, row.answer = l.row().claimed, r
-	t := new(engine.Trip)
-	row.Complete(t)
-	_, err := t.Send(ctx, tx)
-	return engine.LeaseLost(err)
-}
-
-// Release says that nothing happened: the key is given back at once, and the next caller runs. If DownstreamKey was asked for,
-// something may have happened after all: then the key is left unknown, as Abandon does, and the error is ErrOutcomeUnknown.
-// Refused once Complete was tried.
-func (l *Lease) Release(ctx context.Context) error {
-	if l.handedOut() > 0 {
-		if err := l.abandon(ctx); err != nil {
-			return l.report(ctx, "release", err)
-		}
-		return l.report(ctx, "release", fmt.Errorf("%w: a downstream key was handed out, so the key was not given back", ErrOutcomeUnknown))
-	}
-	return l.report(ctx, "release", l.release(ctx))
-}
-
-func (l *Lease) release(ctx context.Context) error {
-	if err := l.enter(leaseReleased, leaseOpen, leaseReleased); err != nil {
-		return err
-	}
-	changed, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {
-		return q.LeaseRelease(ctx, db, gen.LeaseReleaseParams{
-			TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
-			Fence: l.Fence(), ClaimID: l.row().claimID,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if changed {
-		return nil
-	}
-	row := l.row().Fresh().(*keyRow)
-	if err := l.load(ctx, row); err != nil {
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	if row.loaded != nil && row.loaded.Status == statusReleased && row.loaded.Fence == l.Fence() {
-		return nil // an earlier try whose confirmation was lost
-	}
-	return ErrLeaseLost
-}
-
-// Abandon ends the lease at once because the outcome is unknown: Policy.Stale applies to the next caller. It does nothing after
-// Complete or Release, heeds no cancellation, and so is the one to defer.
-func (l *Lease) Abandon(ctx context.Context) error {
-	return l.report(ctx, "abandon", l.abandon(ctx))
-}
-
-func (l *Lease) abandon(ctx context.Context) error {
-	if l.enter(leaseAbandoned, leaseOpen) != nil {
-		return nil
-	}
-	_, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {
-		return q.LeaseAbandon(ctx, db, gen.LeaseAbandonParams{
-			TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
-			Fence: l.Fence(), ClaimID: l.row().claimID,
-		})
-	})
-	if err != nil {
-		return fmt.Errorf("%w: the lease will lapse by itself: %w", ErrUnavailable, err)
-	}
-	return nil // a lease that is lost has ended too
 }
 
 // enter moves the lease to a state from one of those that allow it.
@@ -265,30 +132,37 @@ func (l *Lease) handedOut() int {
 
 // bound is how long a holder's statement waits for others: a third of the lease, so that a lease never lapses in a queue.
 func (l *Lease) bound() engine.Bound {
-	return engine.Bound{Statement: min(l.op.policy.Lease/3, 2*time.Second)}
+	return engine.Bound{Statement: min(l.op.policy.Lease/3, 1500*time.Millisecond)}
 }
 
-func (l *Lease) writer(ctx context.Context) func(func(*engine.Trip)) error {
-	return func(statement func(*engine.Trip)) error {
-		return l.op.shared.engine.Write(ctx, l.bound(), statement)
-	}
+// writer sends a statement of this lease in a transaction of its own.
+type writer func(engine.Adder) error
+
+func (l *Lease) writer(ctx context.Context) writer {
+	return func(add engine.Adder) error { return l.op.shared.engine.Write(ctx, l.bound(), add) }
 }
 
 // change sends one conditional update and reports whether it fitted.
-func (l *Lease) change(write func(func(*engine.Trip)) error, update func(context.Context, gen.DBTX) (int64, error)) (bool, error) {
-	var rows int64
-	err := write(func(t *engine.Trip) {
+func (l *Lease) change(write writer, update func(context.Context, gen.DBTX) (int64, error)) (fitted bool, err error) {
+	err = write(func(t *engine.Trip) (keep func()) {
+		var rows int64
 		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
 			rows, err = update(ctx, db)
 			return err
 		})
+		return func() { fitted = rows > 0 }
 	})
-	return rows > 0, err
+	return fitted, err
 }
 
-// load reads the key as it stands into row.
-func (l *Lease) load(ctx context.Context, row *keyRow) error {
-	return l.op.shared.engine.Write(ctx, l.bound(), row.Load)
+// load reads the key as it stands.
+func (l *Lease) load(ctx context.Context) (row *keyRow, err error) {
+	err = l.op.shared.engine.Write(ctx, l.bound(), func(t *engine.Trip) (keep func()) {
+		found := l.row().Fresh().(*keyRow)
+		found.Load(t)
+		return func() { row = found }
+	})
+	return row, err
 }
 
 // report dresses err and tells Observe.

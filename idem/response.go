@@ -36,3 +36,11 @@ func (r *Response) replayed() *Response {
 	}
 	return &c
 }
+
+// recordedOnly is r where it stands in the database, nil where it does not: only such an answer may be shared.
+func recordedOnly(r *Response) *Response {
+	if r == nil || r.CompletedAt.IsZero() {
+		return nil
+	}
+	return r
+}

@@ -87,7 +87,7 @@ type claim struct {
 	row    Row
 	budget Budget
 	frame  frame
-	on     Sender
+	on     carrier
 	asked  bool // a claim that is not to wait has looked twice
 }
 
@@ -115,7 +115,7 @@ func (c *claim) trip(ctx context.Context, statement func(*Trip)) (Verdict, error
 	})
 	statement(t)
 	c.frame.close(t)
-	tx, err := t.Send(ctx, c.on)
+	tx, err := c.on.carry(ctx, t)
 	c.frame.sent(tx)
 	switch {
 	case err == nil:
@@ -141,7 +141,7 @@ func (c *claim) loadAfterWait(ctx context.Context) (Verdict, error) {
 	t := new(Trip)
 	c.frame.undo(t)
 	c.row.Load(t)
-	if _, err := t.Send(ctx, c.on); err != nil {
+	if _, err := c.on.carry(ctx, t); err != nil {
 		return Refused, c.failed(err)
 	}
 	v, err := c.row.Verdict()

@@ -6,75 +6,61 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
-
 	"github.com/pgidem/pgidem/gen"
 )
 
 // commitWait is how long a call waits for the answer to its COMMIT before it reads back.
 const commitWait = 5 * time.Second
 
-var errNoAnswer = fmt.Errorf("COMMIT was not answered within %v", commitWait)
-
-// commit records row's answer and commits, in one round trip, and gives conn back when the server has answered.
-//
-// COMMIT is awaited without a deadline, in a goroutine that ends with the server's answer: closing the socket would make
-// pgx send a cancel request, which ends a wait for synchronous replication and leaves the commit visible but never
-// replicated. Past commitWait the call stops waiting and reads back on another connection.
-func (e Engine) commit(ctx context.Context, conn *pgxpool.Conn, row Row) (Row, Verdict, error) {
+// commit records row's answer and commits, in one round trip. What the server does not answer is read back on another
+// connection.
+func (e Engine) commit(ctx context.Context, on *line, row Row) (Row, Verdict, error) {
+	defer on.end(ctx)
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWait)
+	defer cancel()
 	t := new(Trip)
 	row.Complete(t)
 	t.Commit()
-	answer := make(chan error, 1)
-	go func() {
-		_, err := t.Send(context.WithoutCancel(ctx), conn.Conn())
-		clean(ctx, conn.Conn())
-		conn.Release()
-		answer <- err
-	}()
-	late := time.NewTimer(commitWait)
-	defer late.Stop()
-	var err error
-	select {
-	case err = <-answer:
-	case <-late.C:
-		err = errNoAnswer
-	}
+	_, err := on.carry(bounded, t)
 	switch {
 	case err == nil:
 		return row, Claimed, nil
 	case certain(err):
 		return row, Refused, LeaseLost(err)
 	}
-	return e.readBack(ctx, row.Fresh(), err)
+	return e.readBack(ctx, row, err)
 }
 
 // readBack finds out what became of a transaction whose COMMIT went unanswered, on a new connection. The row is inserted
-// again, unguarded, so that the insert waits for the doubtful transaction; whatever it finds is rolled back. Three ends:
-// ours stands (Claimed), it was rolled back for certain (what stands now answers; cause where nothing does), or nobody can
+// again, unguarded, so that the insert waits for the doubtful transaction; whatever it finds is rolled back. Three ends: ours
+// stands (Claimed), it was rolled back for certain (what stands now answers, ErrUnavailable where nothing does), or nobody can
 // say (ErrCommitUnknown): never a guess.
 func (e Engine) readBack(ctx context.Context, row Row, cause error) (Row, Verdict, error) {
-	err := e.Reserve.Use(ctx, e.Pool, func(ctx context.Context, on Sender) error {
-		row = row.Fresh()
+	var found Row
+	err := e.Reserve.Use(ctx, e.Pool, func(ctx context.Context, on *line) error {
+		fresh := row.Fresh()
 		t := new(Trip)
 		t.Begin()
 		t.Add(func(ctx context.Context, db gen.DBTX) error {
-			return gen.New().SettingsWrite(ctx, db, gen.SettingsWriteParams{StatementTimeout: milliseconds(commitWait)})
+			return gen.New().SettingsWrite(ctx, db, Bound{}.settings())
 		})
-		row.Probe(t)
+		fresh.Probe(t)
 		t.Word("ROLLBACK")
-		_, err := t.Send(ctx, on)
+		_, err := on.carry(ctx, t)
+		if err == nil {
+			found = fresh
+		}
 		return err
 	})
 	if err != nil {
 		return row, Refused, fmt.Errorf("%w: %w", ErrCommitUnknown, errors.Join(cause, err))
 	}
-	v, err := row.Verdict()
+	v, err := found.Verdict()
 	switch {
-	case row.Mine():
-		return row, Claimed, nil
+	case found.Mine():
+		return found, Claimed, nil
 	case v == Gone || v == Claimable:
-		return row, Refused, unavailable(cause)
+		return found, Refused, unavailable(cause)
 	}
-	return row, v, err
+	return found, v, err
 }

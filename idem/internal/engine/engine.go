@@ -30,11 +30,12 @@ func (e Engine) Do(ctx context.Context, row Row, budget Budget, work Work) (Row,
 	if err != nil {
 		return row, Refused, err
 	}
-	giveBack := func() { clean(ctx, conn.Conn()); conn.Release() }
+	on := &line{conn: conn.Conn(), release: conn.Release}
+	giveBack := func() { on.end(ctx) }
 	defer func() { giveBack() }()
 
 	frame := &transaction{lease: budget.Lease}
-	if v, err := claimRow(ctx, row, budget, frame, conn.Conn()); err != nil || v != Claimed {
+	if v, err := claimRow(ctx, row, budget, frame, direct{on.conn}); err != nil || v != Claimed {
 		return row, v, err
 	}
 	if ctx.Err() != nil {
@@ -52,7 +53,7 @@ func (e Engine) Do(ctx context.Context, row Row, budget Budget, work Work) (Row,
 		return e.Do(ctx, row.Fresh(), budget, keepNothing)
 	}
 	giveBack = func() {} // from here on commit has the connection
-	return e.commit(ctx, conn, row)
+	return e.commit(ctx, on, row)
 }
 
 // keepNothing is the work of a call that only records its answer.
@@ -70,7 +71,7 @@ func (e Engine) DoTx(ctx context.Context, tx pgx.Tx, row Row, budget Budget, wor
 			err = errors.Join(err, undoSavepoints(ctx, tx, frame))
 		}
 	}()
-	if v, err := claimRow(ctx, row, budget.start(), frame, tx); err != nil || v != Claimed {
+	if v, err := claimRow(ctx, row, budget.start(), frame, direct{tx}); err != nil || v != Claimed {
 		return v, err
 	}
 	undo, err := supervise(ctx, tx, work)
@@ -102,13 +103,17 @@ func (e Engine) Claim(ctx context.Context, row Row, budget Budget) (Row, Verdict
 	if err != nil {
 		return row, Refused, err
 	}
-	v, err := claimRow(ctx, row, budget, single{}, conn.Conn())
-	clean(ctx, conn.Conn())
-	conn.Release()
-	if errors.Is(err, ErrUnavailable) && !certain(err) {
-		return e.readBack(ctx, row.Fresh(), err)
+	on := &line{conn: conn.Conn(), release: conn.Release}
+	v, err := claimRow(ctx, row, budget, single{}, on)
+	on.end(ctx)
+	if !errors.Is(err, ErrUnavailable) || certain(err) {
+		return row, v, err
 	}
-	return row, v, err
+	found, v, err := e.readBack(ctx, row, err)
+	if errors.Is(err, ErrCommitUnknown) {
+		err = unavailable(err) // the claim may stand, and then it lapses: nothing ran under it
+	}
+	return found, v, err
 }
 
 // acquire takes a connection for a claim. Here the caller may still give up: nothing was sent.
@@ -126,7 +131,7 @@ func (e Engine) acquire(ctx context.Context, budget Budget) (*pgxpool.Conn, erro
 }
 
 // claimRow claims within the budget, deaf to the caller's cancellation: a claim cut off leaves its outcome unknown.
-func claimRow(ctx context.Context, row Row, budget Budget, frame frame, on Sender) (Verdict, error) {
+func claimRow(ctx context.Context, row Row, budget Budget, frame frame, on carrier) (Verdict, error) {
 	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), budget.deadline())
 	defer cancel()
 	c := claim{row: row, budget: budget, frame: frame, on: on}
@@ -136,7 +141,10 @@ func claimRow(ctx context.Context, row Row, budget Budget, frame frame, on Sende
 // markUnknown makes a key of atomic mode visible to operators when its transaction was ended behind our back: the claim may
 // have been committed with half of the work. cause comes back.
 func (e Engine) markUnknown(ctx context.Context, row Row, cause error) error {
-	err := e.Write(ctx, Bound{}, row.MarkUnknown)
+	err := e.Write(ctx, Bound{}, func(t *Trip) (keep func()) {
+		row.MarkUnknown(t)
+		return func() {}
+	})
 	if err != nil {
 		err = fmt.Errorf("marking the key as unknown: %w", err)
 	}

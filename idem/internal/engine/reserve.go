@@ -9,8 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"github.com/pgidem/pgidem/gen"
 )
 
 const (
@@ -38,7 +36,7 @@ func NewReserve() *Reserve {
 
 // Use runs f on a connection of the pool, or on the reserve's where the pool yields none within 10 ms. f runs again, five
 // times in 5 s, while its connection fails; so it must be safe to repeat.
-func (r *Reserve) Use(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, Sender) error) error {
+func (r *Reserve) Use(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, *line) error) error {
 	return persist(ctx, func(ctx context.Context) error {
 		patient, cancel := context.WithTimeout(ctx, poolPatience)
 		conn, err := pool.Acquire(patient)
@@ -46,26 +44,25 @@ func (r *Reserve) Use(ctx context.Context, pool *pgxpool.Pool, f func(context.Co
 		if err != nil {
 			return r.own(ctx, pool, f)
 		}
-		defer conn.Release()
-		defer clean(ctx, conn.Conn())
-		return f(ctx, conn.Conn())
+		on := &line{conn: conn.Conn(), release: conn.Release}
+		defer on.end(ctx)
+		return f(ctx, on)
 	})
 }
 
-// Own runs f on the reserve's own connection, with the same tries.
-func (r *Reserve) Own(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, Sender) error) error {
-	return persist(ctx, func(ctx context.Context) error { return r.own(ctx, pool, f) })
-}
-
-func (r *Reserve) own(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, Sender) error) error {
+// own runs f once on the reserve's connection, when its turn has come.
+func (r *Reserve) own(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, *line) error) error {
 	select {
 	case <-r.turn:
 		defer func() { r.turn <- struct{}{} }()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if r.shut {
+	switch {
+	case r.shut:
 		return errors.New("the Store is closed")
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
 	if r.conn == nil || r.conn.IsClosed() {
 		conn, err := dial(ctx, pool)
@@ -74,8 +71,15 @@ func (r *Reserve) own(ctx context.Context, pool *pgxpool.Pool, f func(context.Co
 		}
 		r.conn = conn
 	}
-	defer clean(ctx, r.conn)
-	return f(ctx, r.conn)
+	conn := r.conn
+	on := &line{conn: conn, release: func() { shut(conn) }}
+	err := f(ctx, on)
+	if on.left {
+		r.conn = nil
+	} else {
+		clean(ctx, conn)
+	}
+	return err
 }
 
 // Close closes the connection once nobody uses it; later uses fail.
@@ -84,11 +88,15 @@ func (r *Reserve) Close() {
 	defer func() { r.turn <- struct{}{} }()
 	r.shut = true
 	if r.conn != nil {
-		bounded, cancel := context.WithTimeout(context.Background(), cleanWait)
-		defer cancel()
-		_ = r.conn.Close(bounded)
+		shut(r.conn)
 		r.conn = nil
 	}
+}
+
+func shut(conn *pgx.Conn) {
+	bounded, cancel := context.WithTimeout(context.Background(), cleanWait)
+	defer cancel()
+	_ = conn.Close(bounded)
 }
 
 // dial opens a connection as the pool would, with its hooks.
@@ -131,42 +139,5 @@ func persist(ctx context.Context, f func(context.Context) error) error {
 		case <-bounded.Done():
 			return err
 		}
-	}
-}
-
-// Bound is how long a holder's statement may wait for others.
-type Bound struct {
-	Statement time.Duration // at most a third of the lease; 0: 5 s
-	Lock      time.Duration // 0: as the session has it
-}
-
-func (b Bound) settings() gen.SettingsWriteParams {
-	if b.Statement <= 0 {
-		b.Statement = writeWait
-	}
-	return gen.SettingsWriteParams{StatementTimeout: milliseconds(b.Statement), LockTimeout: milliseconds(b.Lock)}
-}
-
-// Write sends statement in a transaction of its own, one round trip, on the pool or the reserve.
-func (e Engine) Write(ctx context.Context, bound Bound, statement func(*Trip)) error {
-	return e.Reserve.Use(ctx, e.Pool, writing(bound, statement))
-}
-
-// WriteAside is Write on the reserve's own connection alone.
-func (r *Reserve) WriteAside(ctx context.Context, pool *pgxpool.Pool, bound Bound, statement func(*Trip)) error {
-	return r.Own(ctx, pool, writing(bound, statement))
-}
-
-func writing(bound Bound, statement func(*Trip)) func(context.Context, Sender) error {
-	return func(ctx context.Context, on Sender) error {
-		t := new(Trip)
-		t.Begin()
-		t.Add(func(ctx context.Context, db gen.DBTX) error {
-			return gen.New().SettingsWrite(ctx, db, bound.settings())
-		})
-		statement(t)
-		t.Commit()
-		_, err := t.Send(ctx, on)
-		return err
 	}
 }
