@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/pgidem/pgidem/gen"
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/internal/testdb"
 )
@@ -93,8 +95,8 @@ func mustNotRun(t *testing.T) idem.TxWork {
 // age moves every time of a key into the past, as if d had gone by: nothing sleeps.
 func (b *bundle) age(key idem.Key, d time.Duration) {
 	b.t.Helper()
-	b.exec(`UPDATE idem.keys SET claimed_at = claimed_at - $4, locked_until = locked_until - $4, created_at = created_at - $4,
-		completed_at = completed_at - $4, expires_at = expires_at - $4
+	b.exec(`UPDATE idem.keys SET claimed_at = claimed_at - $4::interval, locked_until = locked_until - $4::interval, created_at = created_at - $4::interval,
+		completed_at = completed_at - $4::interval, expires_at = expires_at - $4::interval
 		WHERE tenant_id = $1 AND endpoint = $2 AND key = $3`, key.Tenant, key.Endpoint, key.ID, d)
 }
 
@@ -120,5 +122,36 @@ func wantIs(t *testing.T, err, target error) {
 	t.Helper()
 	if !errors.Is(err, target) {
 		t.Fatalf("got error %v, want %v", err, target)
+	}
+}
+
+// begin opens a transaction of a session of its own, rolled back at the end of the test.
+func (b *bundle) begin() pgx.Tx {
+	b.t.Helper()
+	tx, err := b.pool.Begin(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(b.ctx)) })
+	return tx
+}
+
+// claimBy claims key in tx, by the statement alone: the key of a rival that has not committed.
+func (b *bundle) claimBy(tx pgx.Tx, key idem.Key) gen.KeyClaimRow {
+	b.t.Helper()
+	claimed, err := gen.New().KeyClaim(b.ctx, tx, gen.KeyClaimParams{
+		Lease: time.Minute, Retention: time.Hour, ClaimID: pgtype.UUID{Bytes: [16]byte{0xff}, Valid: true},
+		TenantID: key.Tenant, Endpoint: key.Endpoint, Key: key.ID, Fingerprint: []byte(key.Fingerprint),
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return claimed
+}
+
+func (b *bundle) rollback(tx pgx.Tx) {
+	b.t.Helper()
+	if err := tx.Rollback(b.ctx); err != nil {
+		b.t.Fatal(err)
 	}
 }
