@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -154,4 +155,13 @@ func (b *bundle) rollback(tx pgx.Tx) {
 	if err := tx.Rollback(b.ctx); err != nil {
 		b.t.Fatal(err)
 	}
+}
+
+// sqlState is the SQLSTATE of err, "" where it has none.
+func sqlState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
 }

@@ -32,7 +32,7 @@ func watch(dir string) (*watcher, error) {
 	cmd := exec.Command("/bin/sh", "-c", watcherScript, "devpg-watcher", dir)
 	cmd.Dir = "/"
 	cmd.ExtraFiles = []*os.File{r}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: false}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		w.Close()
 		return nil, fmt.Errorf("devpg: start the watcher: %w", err)

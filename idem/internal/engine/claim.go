@@ -138,8 +138,10 @@ func (c *claim) failed(err error) error {
 // loadAfterWait answers a claim whose wait for a rival ran out: by what the row says, and as in flight where the rival has
 // not committed. A claim that was not to wait and finds no row may have met a page's lock, so it asks once more.
 func (c *claim) loadAfterWait(ctx context.Context) (Verdict, error) {
+	if err := c.on.words(ctx, c.frame.undo()); err != nil {
+		return Refused, c.failed(err)
+	}
 	t := new(Trip)
-	c.frame.undo(t)
 	c.row.Load(t)
 	if _, err := c.on.carry(ctx, t); err != nil {
 		return Refused, c.failed(err)

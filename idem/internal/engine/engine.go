@@ -84,7 +84,9 @@ func (e Engine) DoTx(ctx context.Context, tx pgx.Tx, row Row, budget Budget, wor
 	}
 	t := new(Trip)
 	if undo {
-		t.Word(undoWork)
+		if err := words(context.WithoutCancel(ctx), tx, undoWork); err != nil {
+			return Refused, err
+		}
 	}
 	row.Complete(t)
 	t.Word(releaseSavepoint)

@@ -14,7 +14,7 @@ import (
 type frame interface {
 	open(*Trip)          // the words before the statement
 	close(*Trip)         // the words after it
-	undo(*Trip)          // ends what open opened and keeps nothing
+	undo() string        // the words that end what open opened and keep nothing
 	sent(pgx.Tx)         // the transaction that open began, nil if it did not
 	idle() time.Duration // how long a client may be silent in it, 0: as the session has it
 }
@@ -35,9 +35,9 @@ func (f *transaction) open(t *Trip) {
 
 func (f *transaction) close(t *Trip) { restore(t) }
 
-func (f *transaction) undo(t *Trip) {
-	t.Word("ROLLBACK")
+func (f *transaction) undo() string {
 	f.begun = false
+	return "ROLLBACK"
 }
 
 func (f *transaction) sent(tx pgx.Tx) {
@@ -53,8 +53,8 @@ func (f *transaction) idle() time.Duration { return f.lease }
 type savepoint struct{ set bool }
 
 const (
-	undoSavepoint    = "ROLLBACK TO SAVEPOINT idem_claim"
 	releaseSavepoint = "RELEASE SAVEPOINT idem_claim"
+	undoSavepoint    = "ROLLBACK TO SAVEPOINT idem_claim; " + releaseSavepoint
 	undoWork         = "ROLLBACK TO SAVEPOINT idem_work"
 )
 
@@ -70,10 +70,9 @@ func (f *savepoint) close(t *Trip) {
 	t.Word("SAVEPOINT idem_work")
 }
 
-func (f *savepoint) undo(t *Trip) {
-	t.Word(undoSavepoint)
-	t.Word(releaseSavepoint)
+func (f *savepoint) undo() string {
 	f.set = false
+	return undoSavepoint
 }
 
 func (f *savepoint) sent(pgx.Tx) {}
@@ -87,7 +86,7 @@ func (single) open(t *Trip) { t.Begin() }
 
 func (single) close(t *Trip) { t.Commit() }
 
-func (single) undo(t *Trip) { t.Word("ROLLBACK") }
+func (single) undo() string { return "ROLLBACK" }
 
 func (single) sent(pgx.Tx) {}
 

@@ -14,10 +14,20 @@ var errNoAnswer = errors.New("the server did not answer in time")
 // carrier sends a claim's trips.
 type carrier interface {
 	carry(ctx context.Context, t *Trip) (pgx.Tx, error)
+	words(ctx context.Context, sql string) error
+}
+
+// words sends transaction control alone, as text: in an aborted transaction no statement can be prepared, so it cannot share
+// a trip with others.
+func words(ctx context.Context, on Sender, sql string) error {
+	_, err := on.Exec(ctx, sql)
+	return err
 }
 
 // direct sends on a connection or transaction that goes on being used, within ctx.
 type direct struct{ Sender }
+
+func (d direct) words(ctx context.Context, sql string) error { return words(ctx, d.Sender, sql) }
 
 func (d direct) carry(ctx context.Context, t *Trip) (pgx.Tx, error) { return t.Send(ctx, d.Sender) }
 
@@ -54,6 +64,8 @@ func (l *line) carry(ctx context.Context, t *Trip) (pgx.Tx, error) {
 	}
 	return tx, err
 }
+
+func (l *line) words(ctx context.Context, sql string) error { return words(ctx, l.conn, sql) }
 
 // end gives the connection back, unless it was left to a late answer.
 func (l *line) end(ctx context.Context) {

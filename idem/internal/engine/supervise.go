@@ -55,7 +55,7 @@ func clean(ctx context.Context, conn *pgx.Conn) {
 		_ = conn.Close(bounded) // a result left open: the server rolls back when the connection goes
 		return
 	}
-	if _, err := conn.Exec(bounded, "ROLLBACK"); err != nil {
+	if err := words(bounded, conn, "ROLLBACK"); err != nil {
 		_ = conn.Close(bounded)
 	}
 }
@@ -72,9 +72,7 @@ func undoSavepoints(ctx context.Context, tx pgx.Tx, frame *savepoint) error {
 	}
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanWait)
 	defer cancel()
-	t := new(Trip)
-	frame.undo(t)
-	if _, err := t.Send(bounded, tx); err != nil {
+	if err := words(bounded, tx, frame.undo()); err != nil {
 		return fmt.Errorf("the key could not be undone, roll back the transaction: %w", err)
 	}
 	return nil

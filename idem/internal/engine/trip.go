@@ -11,9 +11,10 @@ import (
 	"github.com/pgidem/pgidem/gen"
 )
 
-// Sender sends a batch in one round trip: a connection or a transaction.
+// Sender is a connection or a transaction.
 type Sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
 // Statement sends exactly one statement to db and keeps its result. A Trip calls it twice: once to record the statement,
