@@ -19,7 +19,7 @@ func (r *keyRow) completion() (status string, arg gen.KeyCompleteParams) {
 		ResponseStatus: int32(r.answer.Status),
 		Status:         status,
 		ResponseHeader: encodeHeader(r.answer.Header),
-		ProviderRef:    textOrNull(strings.ReplaceAll(strings.ToValidUTF8(r.answer.ProviderRef, "\uFFFD"), "\x00", "\uFFFD")),
+		ProviderRef:    textOrNull(storable(r.answer.ProviderRef)),
 		TenantID:       r.key.Tenant,
 		Endpoint:       r.key.Endpoint,
 		Key:            r.key.ID,
@@ -74,4 +74,9 @@ func checkAnswer(r *Response) error {
 		return fmt.Errorf("the answer's status %d is not between 0 and 999", r.Status)
 	}
 	return nil
+}
+
+// storable is s as the database keeps it: what is no text becomes U+FFFD, for a record must never fail after its effect.
+func storable(s string) string {
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }

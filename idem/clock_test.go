@@ -112,7 +112,7 @@ func TestC42TimeZonesChangeNothing(t *testing.T) {
 	for _, zone := range []string{"America/St_Johns", "Asia/Tokyo", "UTC"} {
 		t.Run(zone, func(t *testing.T) {
 			clock.Set(night)
-			pool := testdb.Pool(t, server.URL, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["TimeZone"] = zone })
+			pool := testdb.Pool(t, server.URL, testdb.AsSuperuser, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["TimeZone"] = zone })
 			b := &bundle{t: t, ctx: t.Context(), pool: pool}
 			store := b.newStore(idem.Policy{Retention: time.Hour, Lease: time.Minute, Wait: -1})
 			work := func(context.Context, pgx.Tx) (*idem.Response, error) { return created(), nil }

@@ -47,6 +47,9 @@ func outcomeOf(resp *Response, err error) Outcome {
 		}
 		return OutcomeDone
 	}
+	if _, own := err.(*workError); own {
+		return OutcomeError
+	}
 	for _, kind := range []struct {
 		err     error
 		outcome Outcome

@@ -11,7 +11,7 @@ import (
 // something may have happened after all: then the key is left unknown, as Abandon does, and the error is ErrOutcomeUnknown.
 // Refused once Complete was tried.
 func (l *Lease) Release(ctx context.Context) error {
-	if l.handedOut() > 0 {
+	if l.current() == leaseOpen && l.handedOut() > 0 {
 		if err := l.abandon(ctx); err != nil {
 			return l.report(ctx, "release", err)
 		}

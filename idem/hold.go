@@ -177,7 +177,7 @@ func (l *Lease) recordedAnswer(ctx context.Context) (*Response, error) {
 		return nil, errors.Join(ErrCommitUnknown, err)
 	}
 	if v, err := row.Verdict(); v != engine.Finished {
-		return nil, errors.Join(ErrLeaseLost, err)
+		return nil, fmt.Errorf("%w: %v", ErrLeaseLost, err) // that the rival is in flight is not this call's kind of failure
 	}
 	resp := row.replay()
 	resp.Replayed = row.loaded.ClaimID != row.claimID

@@ -101,7 +101,7 @@ func TestC01CommitThatGoesUnansweredIsReadBack(t *testing.T) {
 // end the wait: the commit would be visible and never replicated.
 func TestCancelDuringCommitNeverReachesTheServer(t *testing.T) {
 	server := testdb.Server(t, devpg.Options{Settings: map[string]string{"synchronous_standby_names": "nobody", "synchronous_commit": "local"}})
-	pool := testdb.Pool(t, server.URL, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["synchronous_commit"] = "on" })
+	pool := testdb.Pool(t, server.URL, testdb.AsSuperuser, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["synchronous_commit"] = "on" })
 	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: time.Hour}}
 	defer store.Close()
 	b := &bundle{t: t, ctx: t.Context(), pool: server.Pool, store: store}

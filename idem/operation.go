@@ -74,13 +74,14 @@ func (o *operation) answer(row engine.Row, v engine.Verdict, err error) (*Respon
 
 // close ends the call: it dresses the Store's own errors as *KeyError, leaves those of fn as they are, and tells Observe.
 func (o *operation) close(ctx context.Context, resp *Response, err error) (*Response, error) {
+	event := Event{
+		Op: o.name, Tenant: o.key.Tenant, Endpoint: o.key.Endpoint,
+		Outcome: outcomeOf(resp, err), Duration: time.Since(o.began),
+	}
 	if err != nil {
 		err = o.dress(err)
 	}
-	event := Event{
-		Op: o.name, Tenant: o.key.Tenant, Endpoint: o.key.Endpoint,
-		Outcome: outcomeOf(resp, err), Duration: time.Since(o.began), Err: err,
-	}
+	event.Err = err
 	if o.row != nil && o.row.claimed != nil {
 		event.Attempts = int(o.row.claimed.Attempts)
 	}
@@ -89,8 +90,7 @@ func (o *operation) close(ctx context.Context, resp *Response, err error) (*Resp
 }
 
 func (o *operation) dress(err error) error {
-	var work *workError
-	if errors.As(err, &work) && !errors.Is(err, ErrTxOwned) {
+	if work, ok := err.(*workError); ok { // itself, not around it: fn may return what a nested call told it
 		return work.err
 	}
 	if engine.IsSerialization(err) && !errors.Is(err, ErrUnavailable) {

@@ -1,11 +1,6 @@
 package idem
 
-import (
-	"bytes"
-	"maps"
-	"slices"
-	"time"
-)
+import "time"
 
 // Response is the answer of a call: what the first caller gets, and every later one byte for byte.
 type Response struct {
@@ -21,18 +16,15 @@ type Response struct {
 	CompletedAt time.Time // when the answer was recorded, by the database's clock
 }
 
-// replayed is what a caller that waited for r in memory gets: the same as from the database, sharing nothing with r, so that
-// one caller's changes reach no other.
+// replayed is what a caller that waited for r in memory gets: the same as from the database, sharing nothing with r.
 func (r *Response) replayed() *Response {
 	c := *r
 	c.Replayed = true
-	c.Header = maps.Clone(r.Header)
-	for name, values := range c.Header {
-		c.Header[name] = slices.Clone(values)
-	}
+	c.Header = decodeHeader(encodeHeader(r.Header))
+	c.ProviderRef = storable(r.ProviderRef)
 	c.Body = nil
 	if !r.BodyDropped {
-		c.Body = bytes.Clone(r.Body)
+		c.Body = append([]byte{}, r.Body...)
 	}
 	return &c
 }

@@ -68,5 +68,8 @@ func Server(t testing.TB, options devpg.Options, mutate ...func(*pgxpool.Config)
 	if err := (Migrator{FS: schema.FS}).Migrate(ctx, db, pgtestdb.Config{}); err != nil {
 		t.Fatal(err)
 	}
-	return &Own{Server: server, Pool: Pool(t, connString, mutate...), URL: connString}
+	return &Own{Server: server, Pool: Pool(t, connString, append([]func(*pgxpool.Config){AsSuperuser}, mutate...)...), URL: connString}
 }
+
+// AsSuperuser is for more pools on such a server; it leaves the role alone: a server of the test's own is there for what needs a superuser.
+func AsSuperuser(config *pgxpool.Config) { config.AfterConnect = nil }

@@ -55,6 +55,9 @@ func Pool(t testing.TB, connString string, mutate ...func(*pgxpool.Config)) *pgx
 		t.Fatalf("testdb: %s", err)
 	}
 	config.MaxConns = 10
+	if least() {
+		asLeast(config)
+	}
 	for _, f := range mutate {
 		f(config)
 	}
@@ -85,6 +88,11 @@ func database(t testing.TB, migrator pgtestdb.Migrator) string {
 		t.Fatal(err)
 	}
 	config := target.create(t, migrator)
+	if _, migrated := migrator.(Migrator); migrated && least() {
+		if err := makeLeast(t.Context(), target.config, config.Database); err != nil {
+			t.Fatal(err)
+		}
+	}
 	connString, err := withMode(config.URL())
 	if err != nil {
 		t.Fatal(err)

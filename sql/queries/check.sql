@@ -24,7 +24,6 @@ FROM (
         ('SELECT', 'idem.keys', has_table_privilege('idem.keys', 'SELECT')),
         ('INSERT', 'idem.keys', has_table_privilege('idem.keys', 'INSERT')),
         ('UPDATE', 'idem.keys', has_table_privilege('idem.keys', 'UPDATE')),
-        ('DELETE', 'idem.keys', has_table_privilege('idem.keys', 'DELETE')),
         ('SELECT', 'idem.steps', has_table_privilege('idem.steps', 'SELECT')),
         ('INSERT', 'idem.steps', has_table_privilege('idem.steps', 'INSERT')),
         ('UPDATE', 'idem.steps', has_table_privilege('idem.steps', 'UPDATE')),

@@ -41,13 +41,13 @@ func (e Engine) Do(ctx context.Context, row Row, budget Budget, work Work) (Row,
 	if ctx.Err() != nil {
 		return row, Refused, context.Cause(ctx)
 	}
-	undo, err := supervise(ctx, frame.tx, work)
+	end, err := supervise(ctx, frame.tx, work)
 	switch {
-	case errors.Is(err, errEndedByWork):
+	case end == ended:
 		return row, Refused, e.markUnknown(ctx, row, err)
 	case err != nil:
 		return row, Refused, err
-	case undo:
+	case end == undone:
 		giveBack()
 		giveBack = func() {}
 		return e.Do(ctx, row.Fresh(), budget, keepNothing)
@@ -67,27 +67,29 @@ func (e Engine) DoTx(ctx context.Context, tx pgx.Tx, row Row, budget Budget, wor
 	}
 	frame := &savepoint{}
 	defer func() {
-		if frame.set {
-			err = errors.Join(err, undoSavepoints(ctx, tx, frame))
+		if !frame.set {
+			return
+		}
+		if undo := undoSavepoints(ctx, tx, frame); undo != nil {
+			err = errors.Join(err, undo)
 		}
 	}()
 	if v, err := claimRow(ctx, row, budget.start(), frame, direct{tx}); err != nil || v != Claimed {
 		return v, err
 	}
-	undo, err := supervise(ctx, tx, work)
-	if errors.Is(err, errEndedByWork) {
+	end, err := supervise(ctx, tx, work)
+	switch {
+	case end == ended:
 		frame.set = false
 		return Refused, e.markUnknown(ctx, row, err)
-	}
-	if err != nil {
+	case err != nil:
 		return Refused, err
-	}
-	t := new(Trip)
-	if undo {
+	case end == undone:
 		if err := words(context.WithoutCancel(ctx), tx, undoWork); err != nil {
 			return Refused, err
 		}
 	}
+	t := new(Trip)
 	row.Complete(t)
 	t.Word(releaseSavepoint)
 	if _, err := t.Send(context.WithoutCancel(ctx), tx); err != nil {

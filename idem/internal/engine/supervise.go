@@ -9,15 +9,22 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// errEndedByWork: the transaction ended while the work ran, past the guard.
-var errEndedByWork = fmt.Errorf("%w: it ended before fn returned, past the guard (tx.Conn(), a procedure)", ErrTxOwned)
+// ending is how the work left its transaction.
+type ending int
+
+const (
+	kept   ending = iota // to be completed, or rolled back if there is an error
+	undone               // to be completed without the work's rows
+	ended                // ended while the work ran, past the guard
+)
 
 // supervise runs work in a guarded transaction and says what became of it. A refused Commit, an SQL error that work ignored
-// and a result left open are errors, whatever work returned. A panic goes on up; the caller's deferred clean-up undoes.
-func supervise(ctx context.Context, tx pgx.Tx, work Work) (undo bool, err error) {
+// and a result left open are errors, whatever work returned; work's own error comes back as it is. A panic goes on up; the
+// caller's deferred clean-up undoes.
+func supervise(ctx context.Context, tx pgx.Tx, work Work) (ending, error) {
 	o := new(owner)
 	defer func() { o.closed = true }()
-	undo, err = work(ctx, &guard{Tx: tx, owner: o})
+	undo, err := work(ctx, &guard{Tx: tx, owner: o})
 
 	conn := tx.Conn().PgConn()
 	switch {
@@ -25,19 +32,21 @@ func supervise(ctx context.Context, tx pgx.Tx, work Work) (undo bool, err error)
 		if err == nil {
 			err = errors.New("the connection was lost while fn ran")
 		}
-		return false, err
+		return kept, err
 	case conn.TxStatus() == 'I':
-		return false, errors.Join(errEndedByWork, err)
+		return ended, errors.Join(fmt.Errorf("%w: it ended before fn returned, past the guard (tx.Conn(), a procedure)", ErrTxOwned), err)
 	case o.refused != nil:
-		return false, errors.Join(o.refused, err)
+		return kept, errors.Join(o.refused, err)
 	case err != nil:
-		return false, err
+		return kept, err
 	case conn.IsBusy():
-		return false, errors.New("fn returned with an open result: close its Rows or BatchResults")
-	case conn.TxStatus() == 'E' && !undo:
-		return false, fmt.Errorf("fn ignored an SQL error: %w", pgx.ErrTxCommitRollback)
+		return kept, errors.New("fn returned with an open result: close its Rows or BatchResults")
+	case undo:
+		return undone, nil
+	case conn.TxStatus() == 'E':
+		return kept, fmt.Errorf("fn ignored an SQL error: %w", pgx.ErrTxCommitRollback)
 	}
-	return undo, nil
+	return kept, nil
 }
 
 // cleanWait bounds rolling back.

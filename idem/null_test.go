@@ -1,0 +1,144 @@
+package idem_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"github.com/pgidem/pgidem/gen"
+)
+
+// shapes are the states a key can be in, each with NULL in every column that may hold it then.
+var shapes = []struct{ name, sql string }{
+	{"no key at all", "SELECT 1"},
+	{"held", keyOf("in_flight", true, "'1 hour'", "'1 hour'")},
+	{"held in atomic mode", keyOf("in_flight", false, "'1 hour'", "'1 hour'")},
+	{"abandoned", keyOf("in_flight", true, "'-1 hour'", "'1 hour'")},
+	{"abandoned in a step", keyOf("in_flight", true, "'-1 hour'", "'1 hour'") + begunStep},
+	{"given back", keyOf("released", false, "NULL", "'1 hour'")},
+	{"given back long ago", keyOf("released", false, "NULL", "'-1 hour'")},
+	{"given back in a step", keyOf("released", true, "NULL", "'-1 hour'") + begunStep},
+	{"committed", keyOf("committed", false, "NULL", "'1 hour'")},
+	{"committed and expired", keyOf("committed", false, "NULL", "'-1 hour'")},
+	{"committed and expired, with a step", keyOf("committed", false, "NULL", "'-1 hour'") + begunStep},
+	{"failed and expired", keyOf("failed", false, "NULL", "'-1 hour'")},
+	{"held by one who may not delete it", keyOf("in_flight", true, "'1 hour'", "'1 hour'") + "; REVOKE DELETE ON idem.keys FROM CURRENT_USER"},
+}
+
+// keyOf inserts a key whose lease ends, and which expires, at an interval from now.
+func keyOf(status string, leased bool, lockedUntil, expiresAt string) string {
+	completed, answer, header := "NULL", "NULL", "NULL"
+	if status == "committed" || status == "failed" {
+		completed, answer, header = "now()", "200", "''"
+	}
+	held := "false"
+	if leased {
+		held = "true"
+	}
+	return `INSERT INTO idem.keys (fence, claimed_at, locked_until, created_at, completed_at, expires_at, claim_id, attempts, response_status,
+			leased, tenant_id, endpoint, key, status, fingerprint, handler, request, response_header, response_body, provider_ref)
+		VALUES (1, now(), now() + interval ` + lockedUntil + `, now(), ` + completed + `, now() + interval ` + expiresAt + `,
+			'2a000000-0000-0000-0000-000000000000', 1, ` + answer + `, ` + held + `, 't', 'e', 'k', '` + status + `', '\x01',
+			NULL, NULL, ` + header + `, NULL, NULL)`
+}
+
+const begunStep = `; INSERT INTO idem.steps (begun_at, finished_at, position, tenant_id, endpoint, key, name, output)
+	VALUES (now(), NULL, 1, 't', 'e', 'k', 's', NULL)`
+
+// arguments are what every query is called with, by the names of its parameters; those that may be NULL are NULL. A query that
+// brings a new parameter is to be taught here.
+var arguments = map[string]any{
+	"TenantID": "t", "Endpoint": "e", "Key": "k", "Fingerprint": []byte{1},
+	"ClaimID":     pgtype.UUID{Bytes: [16]byte{0x2a}, Valid: true},
+	"SeenClaimID": pgtype.UUID{Bytes: [16]byte{0x2a}, Valid: true},
+	"Fence":       int64(1), "SeenFence": int64(1), "Leased": true,
+	"Lease": time.Minute, "Retention": time.Hour,
+	"Status": "committed", "ResponseStatus": int32(200), "ResponseHeader": []byte{},
+	"ResponseBody": []byte(nil), "Request": []byte(nil),
+	"StatementTimeout": "", "LockTimeout": "", "IdleTimeout": "",
+	"FromTime": time.Time{}, "Batch": int32(10),
+}
+
+// argument makes the last argument of a query: a struct of named parameters, or one parameter that has no name here.
+func argument(t *testing.T, query string, of reflect.Type) reflect.Value {
+	arg := reflect.New(of).Elem()
+	if of.Kind() != reflect.Struct {
+		return arg
+	}
+	for _, field := range reflect.VisibleFields(of) {
+		if field.Type.Kind() == reflect.Pointer {
+			continue // NULL
+		}
+		value, ok := arguments[field.Name]
+		if !ok {
+			t.Fatalf("%s has a parameter %s, which arguments in null_test.go does not name yet", query, field.Name)
+		}
+		arg.FieldByIndex(field.Index).Set(reflect.ValueOf(value))
+	}
+	return arg
+}
+
+// TestNULLIsReadByEveryQuery calls every query that there is, found by reflection, on a key in every state. None fails to read
+// what it finds, and each finds or changes something in one of them.
+func TestNULLIsReadByEveryQuery(t *testing.T) {
+	b := setup(t)
+	queries := reflect.ValueOf(gen.New())
+	for i := range queries.NumMethod() {
+		name := queries.Type().Method(i).Name
+		t.Run(name, func(t *testing.T) {
+			b := b.on(t)
+			method := queries.Method(i)
+			found := 0
+			for _, shape := range shapes {
+				results, err := b.call(method, name, shape.sql)
+				switch {
+				case err == nil:
+					if len(results) == 0 || !results[0].IsZero() && (results[0].Kind() != reflect.Slice || results[0].Len() > 0) {
+						found++
+					}
+				case errors.Is(err, pgx.ErrNoRows):
+				case name == "KeyCompleteTx" && sqlState(err) == "IDM01": // there is no lease to complete
+				default:
+					t.Errorf("%s: %v", shape.name, err)
+				}
+			}
+			if found == 0 {
+				t.Errorf("it found nothing in any state of a key: add one to shapes")
+			}
+		})
+	}
+}
+
+// call calls a query in a transaction that is rolled back.
+func (b *bundle) call(method reflect.Value, name, sql string) ([]reflect.Value, error) {
+	b.t.Helper()
+	tx, err := b.pool.Begin(b.ctx)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(b.ctx)) }()
+	if _, err := tx.Exec(b.ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+		b.t.Fatalf("%s: %v", sql, err)
+	}
+	in := []reflect.Value{reflect.ValueOf(b.ctx), reflect.ValueOf(tx)}
+	if method.Type().NumIn() == 3 {
+		in = append(in, argument(b.t, name, method.Type().In(2)))
+	}
+	out := method.Call(in)
+	err, _ = out[len(out)-1].Interface().(error)
+	return out[:len(out)-1], err
+}
+
+// TestEmptyTableHasNoNextTenant: an aggregate over no rows is NULL where the sweep expects a name.
+func TestEmptyTableHasNoNextTenant(t *testing.T) {
+	b := setup(t)
+	tenant, err := gen.New().SweepNextTenant(b.ctx, b.pool, "")
+	if err != nil || tenant != "" {
+		t.Errorf("got %q, %v; want none", tenant, err)
+	}
+}
