@@ -78,7 +78,14 @@ SELECT
     current_setting('server_version_num')::integer AS server_version,
     current_user::text AS role,
     (to_regnamespace('idem') IS NOT NULL)::boolean AS has_schema,
-    (to_regprocedure('idem.schema_version()') IS NOT NULL)::boolean AS has_version
+    -- by the catalog, because to_regprocedure is refused where the schema may not be used
+    EXISTS (
+        SELECT 1
+        FROM pg_catalog.pg_proc AS p
+        JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+        WHERE n.nspname = 'idem'
+          AND p.proname = 'schema_version'
+    ) AS has_version
 `
 
 type CheckServerRow struct {
@@ -104,7 +111,14 @@ type CheckServerRow struct {
 //	    current_setting('server_version_num')::integer AS server_version,
 //	    current_user::text AS role,
 //	    (to_regnamespace('idem') IS NOT NULL)::boolean AS has_schema,
-//	    (to_regprocedure('idem.schema_version()') IS NOT NULL)::boolean AS has_version
+//	    -- by the catalog, because to_regprocedure is refused where the schema may not be used
+//	    EXISTS (
+//	        SELECT 1
+//	        FROM pg_catalog.pg_proc AS p
+//	        JOIN pg_catalog.pg_namespace AS n ON n.oid = p.pronamespace
+//	        WHERE n.nspname = 'idem'
+//	          AND p.proname = 'schema_version'
+//	    ) AS has_version
 func (q *Queries) CheckServer(ctx context.Context, db DBTX) (CheckServerRow, error) {
 	row := db.QueryRow(ctx, checkServer)
 	var i CheckServerRow

@@ -83,7 +83,7 @@ SELECT
     set_config('client_connection_check_interval', current_setting('idem.check_interval'), true)
 `
 
-// Gives the user's statements the time-outs they had before SettingsClaim.
+// Gives the user's statements the time-outs they had before SettingsClaim, which must have come first in the transaction.
 //
 //	SELECT
 //	    set_config('statement_timeout', current_setting('idem.statement_timeout'), true),
@@ -96,7 +96,7 @@ func (q *Queries) SettingsRestore(ctx context.Context, db DBTX) error {
 
 const settingsWrite = `-- name: SettingsWrite :exec
 SELECT
-    set_config('statement_timeout', $1::text, true),
+    set_config('statement_timeout', coalesce(nullif($1::text, ''), current_setting('statement_timeout')), true),
     set_config('lock_timeout', coalesce(nullif($2::text, ''), current_setting('lock_timeout')), true),
     set_config('synchronous_commit',
         CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)
@@ -110,7 +110,7 @@ type SettingsWriteParams struct {
 // Bounds what a holder's statement may wait, in a transaction that holds nothing else. Empty strings leave a setting as it is.
 //
 //	SELECT
-//	    set_config('statement_timeout', $1::text, true),
+//	    set_config('statement_timeout', coalesce(nullif($1::text, ''), current_setting('statement_timeout')), true),
 //	    set_config('lock_timeout', coalesce(nullif($2::text, ''), current_setting('lock_timeout')), true),
 //	    set_config('synchronous_commit',
 //	        CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true)

@@ -39,6 +39,13 @@ func TestMain(m *testing.M) {
 
 // child takes the key "k" of the tenant in the environment, says so, and never finishes.
 func child(task string) {
+	if task == "soak" {
+		if err := soakChild(); err != nil {
+			_, _ = os.Stderr.WriteString("soak: " + err.Error() + "\n")
+			os.Exit(1)
+		}
+		return
+	}
 	pool, err := pgxpool.New(context.Background(), os.Getenv(childURL))
 	if err != nil {
 		panic(err)
@@ -67,11 +74,16 @@ func child(task string) {
 	panic(err)
 }
 
+func childCommand(task string, env ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), childTask+"="+task), env...)
+	return cmd
+}
+
 // startChild runs task in a process of its own and returns once it has said word.
 func (b *bundle) startChild(task, word string) *exec.Cmd {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childTask+"="+task, childURL+"="+b.pool.Config().ConnString(), childID+"="+b.t.Name())
+	cmd := childCommand(task, childURL+"="+b.pool.Config().ConnString(), childID+"="+b.t.Name())
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

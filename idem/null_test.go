@@ -16,23 +16,25 @@ import (
 // shapes are the states a key can be in, each with NULL in every column that may hold it then.
 var shapes = []struct{ name, sql string }{
 	{"no key at all", "SELECT 1"},
-	{"held", keyOf("in_flight", true, "'1 hour'", "'1 hour'")},
-	{"held in atomic mode", keyOf("in_flight", false, "'1 hour'", "'1 hour'")},
-	{"abandoned", keyOf("in_flight", true, "'-1 hour'", "'1 hour'")},
-	{"abandoned in a step", keyOf("in_flight", true, "'-1 hour'", "'1 hour'") + begunStep},
-	{"given back", keyOf("released", false, "NULL", "'1 hour'")},
-	{"given back long ago", keyOf("released", false, "NULL", "'-1 hour'")},
-	{"given back in a step", keyOf("released", true, "NULL", "'-1 hour'") + begunStep},
-	{"committed", keyOf("committed", false, "NULL", "'1 hour'")},
-	{"committed and expired", keyOf("committed", false, "NULL", "'-1 hour'")},
-	{"committed and expired, with a step", keyOf("committed", false, "NULL", "'-1 hour'") + begunStep},
-	{"failed and expired", keyOf("failed", false, "NULL", "'-1 hour'")},
-	{"held by one who may not delete it", keyOf("in_flight", true, "'1 hour'", "'1 hour'") + "; REVOKE DELETE ON idem.keys FROM CURRENT_USER"},
+	{"held", keyOf("in_flight", true, ahead, ahead)},
+	{"held in atomic mode", keyOf("in_flight", false, ahead, ahead)},
+	{"abandoned", keyOf("in_flight", true, past, ahead)},
+	{"abandoned in a step", keyOf("in_flight", true, past, ahead) + begunStep},
+	{"given back", keyOf("released", false, none, ahead)},
+	{"given back long ago", keyOf("released", false, none, past)},
+	{"given back in a step", keyOf("released", true, none, past) + begunStep},
+	{"committed", keyOf("committed", false, none, ahead)},
+	{"committed and expired", keyOf("committed", false, none, past)},
+	{"committed and expired, with a step", keyOf("committed", false, none, past) + begunStep},
+	{"failed and expired", keyOf("failed", false, none, past)},
+	{"held by one who may not record steps", keyOf("in_flight", true, ahead, ahead) + "; REVOKE INSERT ON idem.steps FROM CURRENT_USER"},
 }
 
-// keyOf inserts a key whose lease ends, and which expires, at an interval from now.
+const none = "NULL"
+
+// keyOf inserts a key.
 func keyOf(status string, leased bool, lockedUntil, expiresAt string) string {
-	completed, answer, header := "NULL", "NULL", "NULL"
+	completed, answer, header := none, none, "NULL"
 	if status == "committed" || status == "failed" {
 		completed, answer, header = "now()", "200", "''"
 	}
@@ -42,7 +44,7 @@ func keyOf(status string, leased bool, lockedUntil, expiresAt string) string {
 	}
 	return `INSERT INTO idem.keys (fence, claimed_at, locked_until, created_at, completed_at, expires_at, claim_id, attempts, response_status,
 			leased, tenant_id, endpoint, key, status, fingerprint, handler, request, response_header, response_body, provider_ref)
-		VALUES (1, now(), now() + interval ` + lockedUntil + `, now(), ` + completed + `, now() + interval ` + expiresAt + `,
+		VALUES (1, now(), ` + lockedUntil + `, now(), ` + completed + `, ` + expiresAt + `,
 			'2a000000-0000-0000-0000-000000000000', 1, ` + answer + `, ` + held + `, 't', 'e', 'k', '` + status + `', '\x01',
 			NULL, NULL, ` + header + `, NULL, NULL)`
 }
@@ -60,7 +62,7 @@ var arguments = map[string]any{
 	"Lease": time.Minute, "Retention": time.Hour,
 	"Status": "committed", "ResponseStatus": int32(200), "ResponseHeader": []byte{},
 	"ResponseBody": []byte(nil), "Request": []byte(nil),
-	"StatementTimeout": "", "LockTimeout": "", "IdleTimeout": "",
+	"StatementTimeout": "1000", "LockTimeout": "", "IdleTimeout": "",
 	"FromTime": time.Time{}, "Batch": int32(10),
 }
 
@@ -102,7 +104,8 @@ func TestNULLIsReadByEveryQuery(t *testing.T) {
 						found++
 					}
 				case errors.Is(err, pgx.ErrNoRows):
-				case name == "KeyCompleteTx" && sqlState(err) == "IDM01": // there is no lease to complete
+				case sqlState(err) == "IDM01": // there is no lease to complete
+				case sqlState(err) == "42501" && shape.name == "held by one who may not record steps":
 				default:
 					t.Errorf("%s: %v", shape.name, err)
 				}
@@ -114,7 +117,7 @@ func TestNULLIsReadByEveryQuery(t *testing.T) {
 	}
 }
 
-// call calls a query in a transaction that is rolled back.
+// call calls a query in a transaction that is rolled back, with the settings of a claim.
 func (b *bundle) call(method reflect.Value, name, sql string) ([]reflect.Value, error) {
 	b.t.Helper()
 	tx, err := b.pool.Begin(b.ctx)
@@ -124,6 +127,9 @@ func (b *bundle) call(method reflect.Value, name, sql string) ([]reflect.Value, 
 	defer func() { _ = tx.Rollback(context.WithoutCancel(b.ctx)) }()
 	if _, err := tx.Exec(b.ctx, sql, pgx.QueryExecModeSimpleProtocol); err != nil {
 		b.t.Fatalf("%s: %v", sql, err)
+	}
+	if err := gen.New().SettingsClaim(b.ctx, tx, gen.SettingsClaimParams{}); err != nil {
+		b.t.Fatal(err)
 	}
 	in := []reflect.Value{reflect.ValueOf(b.ctx), reflect.ValueOf(tx)}
 	if method.Type().NumIn() == 3 {

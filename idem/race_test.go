@@ -110,6 +110,9 @@ func (s *session) gets(what string, want *idem.Response) step {
 		if s.err != nil {
 			s.b.t.Fatalf("%s got error %v, want %s", s.name, s.err, what)
 		}
+		if s.panicked != nil {
+			s.b.t.Fatalf("%s panicked: %v", s.name, s.panicked)
+		}
 		if diff := cmp.Diff(want, s.resp, sameAnswer); diff != "" {
 			s.b.t.Fatalf("%s got another answer than %s (-want +got):\n%s", s.name, what, diff)
 		}

@@ -355,7 +355,9 @@ func TestWaitThatRunsOutIsInFlight(t *testing.T) {
 					if !errors.Is(err, idem.ErrInFlight) || errors.Is(err, idem.ErrUnavailable) {
 						t.Errorf("%s %s: got %v, want ErrInFlight", mode, where, err)
 					}
-					if took := time.Since(began); took < hasty.Wait || took > 3*time.Second {
+					// a committed lease is no claim that Do waits for: an endpoint has one mode
+					waits := !(name == "behind Hold" && mode == "Do" && where == "in another")
+					if took := time.Since(began); waits && took < hasty.Wait || took > 3*time.Second {
 						t.Errorf("%s %s: it waited %v, want %v", mode, where, took, hasty.Wait)
 					}
 				}

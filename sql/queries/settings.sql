@@ -29,7 +29,7 @@ SELECT
 FROM before;
 
 -- name: SettingsRestore :exec
--- Gives the user's statements the time-outs they had before SettingsClaim.
+-- Gives the user's statements the time-outs they had before SettingsClaim, which must have come first in the transaction.
 SELECT
     set_config('statement_timeout', current_setting('idem.statement_timeout'), true),
     set_config('lock_timeout', current_setting('idem.lock_timeout'), true),
@@ -38,7 +38,7 @@ SELECT
 -- name: SettingsWrite :exec
 -- Bounds what a holder's statement may wait, in a transaction that holds nothing else. Empty strings leave a setting as it is.
 SELECT
-    set_config('statement_timeout', @statement_timeout::text, true),
+    set_config('statement_timeout', coalesce(nullif(@statement_timeout::text, ''), current_setting('statement_timeout')), true),
     set_config('lock_timeout', coalesce(nullif(@lock_timeout::text, ''), current_setting('lock_timeout')), true),
     set_config('synchronous_commit',
         CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true);
