@@ -17,7 +17,7 @@ import (
 
 // BenchmarkIndex weighs the ways to find abandoned keys by index: what each costs a claim with its completion, what it costs a
 // heartbeat, and how long it takes to find the 100 oldest of 100 abandoned keys, beside 1,000 that are held, among
-// PGIDEM_BENCH_KEYS finished ones (200,000). Without ANALYZE the first days of a table are measured.
+// PGIDEM_BENCH_KEYS finished ones (200,000). Without ANALYZE the first minutes of a table are measured. PostgreSQL 15 or newer.
 //
 //	go test -run '^$' -bench Index ./idem
 //	PGIDEM_BENCH_KEYS=10000000 go test -run '^$' -bench Index/find -timeout 60m ./idem

@@ -151,15 +151,20 @@ func TestCompletionWhoseAnswerWasLostIsASuccess(t *testing.T) {
 		return pgproxy.Pass
 	}}
 	store := b.throughProxy(proxy, idem.Policy{Retention: time.Hour})
-	resp, err := store.Hold(b.ctx, b.key("k"), func(context.Context, *idem.Lease) (*idem.Response, error) {
-		lose.Store(true)
-		return created(), nil
-	})
+	lease, _, err := store.Claim(b.ctx, b.key("k"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resp.Status != 201 || resp.Replayed || resp.CompletedAt.IsZero() {
-		t.Errorf("got %+v, want the first answer, recorded", resp)
+	lose.Store(true)
+	if err := lease.Complete(b.ctx, created()); err != nil {
+		t.Errorf("the second try says %v", err)
+	}
+	if lose.Load() {
+		t.Error("no answer was lost")
+	}
+	resp, err := store.Hold(b.ctx, b.key("k"), nil)
+	if err != nil || !resp.Replayed || resp.Status != 201 {
+		t.Errorf("got %+v, %v; want a replay", resp, err)
 	}
 }
 

@@ -173,8 +173,12 @@ func TestHoldTakesNoConnectionWhileItsWorkRuns(t *testing.T) {
 func TestBusyPoolStopsNeitherHeartbeatNorCompletion(t *testing.T) {
 	b := setup(t, poolOf(2))
 	seen := b.observer()
-	sessions := func() int {
-		return seen.count("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'handlers'")
+	sessions := func(want int, when string) {
+		t.Helper()
+		seen.eventually(func() bool {
+			return seen.count(`SELECT count(*) FROM pg_stat_activity
+				WHERE datname = current_database() AND application_name = 'handlers'`) == want
+		}, "%s there were never %d sessions", when, want)
 	}
 	extended := func(id string, after time.Time) (until time.Time) {
 		seen.eventually(func() bool {
@@ -187,49 +191,55 @@ func TestBusyPoolStopsNeitherHeartbeatNorCompletion(t *testing.T) {
 	b.exec("SELECT 1")
 	before := goleak.IgnoreCurrent()
 
-	type held struct {
-		conn *pgxpool.Conn
-		err  error
+	// Two handlers that hold the whole pool.
+	type handler struct {
+		id    string
+		conn  *pgxpool.Conn
+		taken chan error
+		goOn  chan struct{}
+		ended chan error
 	}
-	taken, goOn := make(chan held, 2), make(chan struct{})
-	var ended sync.WaitGroup
-	for _, id := range []string{"one", "two"} {
-		ended.Go(func() {
-			_, err := store.Hold(b.ctx, b.key(id), func(ctx context.Context, l *idem.Lease) (*idem.Response, error) {
-				conn, err := b.pool.Acquire(ctx)
-				taken <- held{conn, err}
-				<-goOn
+	handlers := []*handler{{id: "one"}, {id: "two"}}
+	for _, h := range handlers {
+		h.taken, h.goOn, h.ended = make(chan error, 1), make(chan struct{}), make(chan error, 1)
+		go func() {
+			_, err := store.Hold(b.ctx, b.key(h.id), func(ctx context.Context, l *idem.Lease) (_ *idem.Response, err error) {
+				h.conn, err = b.pool.Acquire(ctx)
+				h.taken <- err
+				<-h.goOn
 				return created(), nil
 			})
-			if err != nil {
-				t.Errorf("%s: %v", id, err)
-			}
-		})
+			h.ended <- err
+		}()
 	}
-	defer ended.Wait()
-	for range 2 {
-		h := <-taken
-		if h.err != nil {
-			close(goOn)
-			t.Fatal(h.err)
+	one, two := handlers[0], handlers[1]
+	for _, h := range handlers {
+		if err := <-h.taken; err != nil {
+			t.Fatal(err)
 		}
-		defer h.conn.Release()
 	}
-	done := sync.OnceFunc(func() { close(goOn) })
-	defer done()
-
-	for _, id := range []string{"one", "two"} { // two heartbeats each
-		extended(id, extended(id, extended(id, time.Time{})))
+	for _, h := range handlers { // two heartbeats each
+		extended(h.id, extended(h.id, extended(h.id, time.Time{})))
 	}
-	done()
-	ended.Wait()
-	if n := seen.count("SELECT count(*) FROM idem.keys WHERE status = 'committed'"); n != 2 {
-		t.Errorf("%d keys completed beside the busy pool, want 2", n)
+	close(one.goOn)
+	if err := <-one.ended; err != nil {
+		t.Errorf("completion beside a busy pool: %v", err)
 	}
-	if busy, n := b.pool.Stat().AcquiredConns(), sessions(); busy != 2 || n != 4 {
-		t.Errorf("%d connections of the pool are checked out, %d sessions in all; want 2 and the store's own 2", busy, n)
+	if n := seen.count("SELECT count(*) FROM idem.keys WHERE key = 'one' AND status = 'committed'"); n != 1 {
+		t.Error("the key was not completed")
 	}
+	if busy := b.pool.Stat().AcquiredConns(); busy != 2 {
+		t.Errorf("%d connections of the pool are checked out, want 2: it was not busy", busy)
+	}
+	sessions(4, "beside the pool's two, with the store's own")
 	store.Close()
-	seen.eventually(func() bool { return sessions() == 2 }, "sessions of the store outlive Close")
-	seen.eventually(func() bool { return goleak.Find(before) == nil }, "goroutines of the store outlive Close")
+	sessions(2, "after Close")
+
+	one.conn.Release()
+	two.conn.Release()
+	close(two.goOn)
+	if err := <-two.ended; err != nil {
+		t.Errorf("completion on the pool after Close: %v", err)
+	}
+	seen.eventually(func() bool { return goleak.Find(before) == nil }, "goroutines of the store outlive it")
 }

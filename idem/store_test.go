@@ -153,8 +153,10 @@ func TestLookupReadsAKeyWithoutTouchingIt(t *testing.T) {
 		idem.StateHeld:      func(*idem.Lease) error { return nil },
 		idem.StateAbandoned: func(l *idem.Lease) error { return l.Abandon(b.ctx) },
 		idem.StateReleased:  func(l *idem.Lease) error { return l.Release(b.ctx) },
-		idem.StateCommitted: func(l *idem.Lease) error { return l.Complete(b.ctx, &idem.Response{Status: 201, Body: []byte("x"), ProviderRef: "ch_1"}) },
-		idem.StateFailed:    func(l *idem.Lease) error { return l.Complete(b.ctx, &idem.Response{Status: 402, Failed: true}) },
+		idem.StateCommitted: func(l *idem.Lease) error {
+			return l.Complete(b.ctx, &idem.Response{Status: 201, Body: []byte("x"), ProviderRef: "ch_1"})
+		},
+		idem.StateFailed: func(l *idem.Lease) error { return l.Complete(b.ctx, &idem.Response{Status: 402, Failed: true}) },
 	} {
 		t.Run(string(state), func(t *testing.T) {
 			b := b.on(t)
@@ -300,6 +302,7 @@ func TestKeyThatCannotBeStoredIsRefused(t *testing.T) {
 		"broken UTF-8 in the endpoint": {Tenant: "t", Endpoint: "\xff", ID: "k", Fingerprint: fp},
 	} {
 		t.Run(name, func(t *testing.T) {
+			b := b.on(t)
 			_, err := b.store.Do(b.ctx, key, mustNotRun(t))
 			wantIs(t, err, idem.ErrInvalidKey)
 			_, err = b.store.Hold(b.ctx, key, holdMustNotRun(t))

@@ -29,7 +29,7 @@ type Sweeper struct {
 type SweepStats struct {
 	Deleted    int64         `json:"deleted"`    // keys deleted; 0 in a dry run
 	Due        int64         `json:"due"`        // keys found past their retention
-	Skipped    int64         `json:"skipped"`    // of those, locked by a claim or another sweeper: the next pass looks again
+	Skipped    int64         `json:"skipped"`    // of those, locked by a claim or another sweeper: the next pass looks again. PerTenant never sees them: 0
 	Unresolved int64         `json:"unresolved"` // abandoned keys: no sweep deletes them, somebody has to settle them
 	Batches    int64         `json:"batches"`
 	Took       time.Duration `json:"took_ns"`
@@ -140,7 +140,7 @@ func (s *Sweeper) sweep(ctx context.Context, stats *SweepStats, batch func(from 
 		}
 		from = got.Last
 		if got.Deleted == 0 {
-			from = from.Add(time.Microsecond) // a whole batch of one moment, all locked: step over it
+			from = from.Add(time.Microsecond) // a whole batch of one moment, all locked: the next pass has the rest of that moment
 		}
 		select {
 		case <-ctx.Done():

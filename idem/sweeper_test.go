@@ -108,7 +108,7 @@ func (b *bundle) left(table string) map[string]int {
 
 // sweeper is one that fails where it would wait for a row.
 func (b *bundle) sweeper(mutate ...func(*pgxpool.Config)) *idem.Sweeper {
-	mutate = append(mutate, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["lock_timeout"] = "5s" })
+	mutate = append(mutate, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["lock_timeout"] = "10s" })
 	return &idem.Sweeper{Pool: testdb.Pool(b.t, b.pool.Config().ConnString(), mutate...)}
 }
 
@@ -116,7 +116,7 @@ func (b *bundle) sweep(s *idem.Sweeper) idem.SweepStats {
 	b.t.Helper()
 	stats, err := s.Sweep(b.ctx)
 	if err != nil {
-		b.t.Fatal(err)
+		b.t.Fatalf("after %d batches: %v", stats.Batches, err)
 	}
 	return stats
 }
@@ -224,50 +224,41 @@ func TestSweepSkipsAKeyBeingClaimedAgain(t *testing.T) {
 }
 
 // TestSweepSparesAKeyClaimedAgainSinceItWasFound: the DELETE asks the very row that it deletes. A gate stops it at its first
-// key, when it has found the second to be due and not locked it yet.
+// key, when it has found the second to be due and not locked it yet. (Tenant by tenant it finds and locks in one step.)
 func TestSweepSparesAKeyClaimedAgainSinceItWasFound(t *testing.T) {
-	for name, perTenant := range map[string]bool{"WholeTable": false, "PerTenant": true} {
-		t.Run(name, func(t *testing.T) {
-			b := setup(t)
-			b.insert(crowd{name: "expired", n: 3, status: "committed", expiry: past + " + i * interval '1 s'"})
-			b.exec(`CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN OLD; END'`)
-			b.exec(`CREATE TRIGGER gate BEFORE DELETE ON idem.keys FOR EACH ROW WHEN (OLD.key = 'expired 1') EXECUTE FUNCTION gate()`)
-			// One key after the other, whatever the size of the table suggests to the planner.
-			s := b.sweeper(func(c *pgxpool.Config) {
-				for _, off := range []string{"enable_hashjoin", "enable_mergejoin", "enable_seqscan", "enable_bitmapscan"} {
-					c.ConnConfig.RuntimeParams[off] = "off"
-				}
-			})
-			s.PerTenant = perTenant
-
-			gate := b.begin()
-			if _, err := gate.Exec(b.ctx, "SELECT pg_advisory_xact_lock(1)"); err != nil {
-				t.Fatal(err)
-			}
-			type swept struct {
-				stats idem.SweepStats
-				err   error
-			}
-			done := make(chan swept, 1)
-			go func() {
-				stats, err := s.Sweep(b.ctx)
-				done <- swept{stats, err}
-			}()
-			b.waitBlocked(1)
-			if _, err := b.store.Do(b.ctx, b.crowded("expired", 2), charge("again")); err != nil {
-				t.Fatal(err)
-			}
-			b.rollback(gate)
-			if got := <-done; got.err != nil || got.stats.Deleted != 2 {
-				t.Errorf("it deleted %d, %v; want 2", got.stats.Deleted, got.err)
-			}
-			if resp, err := b.store.Do(b.ctx, b.crowded("expired", 2), mustNotRun(t)); err != nil || !resp.Replayed {
-				t.Errorf("the key that was claimed again has lost its answer: %v", err)
-			}
-			if n := b.charges("again"); n != 1 {
-				t.Errorf("%d charges, want 1", n)
-			}
-		})
+	b := setup(t)
+	b.insert(crowd{name: "expired", n: 3, status: "committed", expiry: past + " + i * interval '1 s'"})
+	b.exec(`CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN OLD; END'`)
+	b.exec(`CREATE TRIGGER gate BEFORE DELETE ON idem.keys FOR EACH ROW WHEN (OLD.key = 'expired 1') EXECUTE FUNCTION gate()`)
+	// One key after the other, whatever the size of the table suggests to the planner.
+	s := b.sweeper(func(c *pgxpool.Config) {
+		for _, off := range []string{"enable_hashjoin", "enable_mergejoin", "enable_seqscan", "enable_bitmapscan"} {
+			c.ConnConfig.RuntimeParams[off] = "off"
+		}
+	})
+	gate := b.begin()
+	if _, err := gate.Exec(b.ctx, "SELECT pg_advisory_xact_lock(1)"); err != nil {
+		t.Fatal(err)
+	}
+	type swept struct {
+		stats idem.SweepStats
+		err   error
+	}
+	done := make(chan swept, 1)
+	go func() {
+		stats, err := s.Sweep(b.ctx)
+		done <- swept{stats, err}
+	}()
+	b.waitBlocked(1)
+	if _, err := b.store.Do(b.ctx, b.crowded("expired", 2), charge("again")); err != nil {
+		t.Fatal(err)
+	}
+	b.rollback(gate)
+	if got := <-done; got.err != nil || got.stats.Deleted != 2 {
+		t.Errorf("it deleted %d, %v; want 2", got.stats.Deleted, got.err)
+	}
+	if resp, err := b.store.Do(b.ctx, b.crowded("expired", 2), mustNotRun(t)); err != nil || !resp.Replayed {
+		t.Errorf("the key that was claimed again has lost its answer: %v", err)
 	}
 }
 
@@ -276,6 +267,13 @@ func TestSweepOfOneMomentEnds(t *testing.T) {
 	forms(t, func(b *bundle, s *idem.Sweeper) {
 		b.insert(crowd{name: "expired", n: 10_000, status: "committed", expiry: past})
 		s.Batch = 1000
+		ctx, stop := context.WithCancel(b.ctx)
+		b.ctx = ctx
+		s.Progress = func(stats idem.SweepStats) {
+			if stats.Batches > 20 {
+				stop()
+			}
+		}
 		tx := b.begin()
 		if _, err := tx.Exec(b.ctx, "SELECT 1 FROM idem.keys WHERE substr(key, 9)::integer <= 3000 FOR UPDATE"); err != nil {
 			b.t.Fatal(err)
@@ -286,9 +284,6 @@ func TestSweepOfOneMomentEnds(t *testing.T) {
 		b.t.Logf("%d keys in %d batches while 3,000 were locked, then %d in %d", first.Deleted, first.Batches, second.Deleted, second.Batches)
 		if n := first.Deleted + second.Deleted; n != 10_000 || first.Deleted > 7000 {
 			b.t.Errorf("it deleted %d, then %d; want 10,000 in all", first.Deleted, second.Deleted)
-		}
-		if first.Batches > 20 || second.Batches > 20 {
-			b.t.Errorf("it took %d batches, then %d", first.Batches, second.Batches)
 		}
 	})
 }
