@@ -1,0 +1,5 @@
+SELECT id
+FROM lab.charges
+WHERE idempotency_key = $1
+ORDER BY id
+LIMIT 1;
