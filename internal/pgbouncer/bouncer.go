@@ -33,7 +33,7 @@ type Bouncer struct {
 	url     string
 
 	cmd  *exec.Cmd // nil while it is down
-	pipe *os.File  // closing it ends the process
+	pipe *os.File  // see owner.sh
 }
 
 var errPortTaken = errors.New("another program has its port")
@@ -55,6 +55,7 @@ func (b *Bouncer) Stop() {
 	if b.cmd == nil {
 		return
 	}
+	_, _ = b.pipe.WriteString("end\n") // a process that has ended by itself does not read it
 	b.pipe.Close()
 	_ = b.cmd.Wait() // its status is the signal's
 	b.cmd = nil

@@ -1,0 +1,57 @@
+# make prints what it can do. Every target works in all MODULES, since ./... stops at the border of a module.
+
+MODULES := . lab tools
+
+# Programs of tools/go.mod, pinned there and built at need.
+tool := go tool -modfile=$(CURDIR)/tools/go.mod
+
+# Runs a command with a PostgreSQL server of its own, unless PGIDEM_TEST_URL names one.
+server := go run ./internal/devpg/run --
+
+# in-modules runs a command in each module, all of them whatever becomes of the first.
+in-modules = status=0; for module in $(MODULES); do (cd $$module && $(1)) || status=1; done; exit $$status
+
+ifdef PG
+export PGIDEM_PG_MAJOR := $(PG)
+endif
+export ARGS
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-race test-modes test-soak generate verify mutants build clean
+
+help: ## Print this help.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: ## Watch customers being charged twice, and then not.
+	go -C lab run ./cmd/lab demo
+
+test: ## Run all tests. PG=14..18 chooses the server's version, ARGS='-run TestX -v' goes to go test.
+	$(server) sh -c '$(call in-modules,go test $$ARGS ./...)'
+
+test-race: ## Run all tests under the race detector.
+	$(server) sh -c '$(call in-modules,go test -race $$ARGS ./...)'
+
+test-modes: ## Run the protocol's tests under each of pgx's query modes, and as a role with the least rights.
+	$(server) sh -c 'for mode in cache_statement cache_describe describe_exec exec simple_protocol; do \
+		echo "query mode $$mode"; PGIDEM_TEST_EXEC_MODE=$$mode go test $$ARGS ./idem/... || exit 1; done; \
+		echo "least rights"; PGIDEM_TEST_ROLE=least go test $$ARGS ./idem/...'
+
+test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
+	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem
+
+generate: ## Write gen and sql/schema.sql anew after a change in sql.
+	$(tool) sqlc generate
+	go run ./internal/house/dump -write sql/schema.sql
+
+verify: ## Fail where something generated, untidy or badly formed is in the tree. Changes nothing.
+	@./internal/house/verify.sh $(MODULES)
+
+mutants: ## Break the code on purpose, patch by patch, and see the tests notice. ONLY=word runs some, WITHIN=5m as many as fit.
+	$(server) go run ./internal/mutants -only '$(ONLY)' -within '$(or $(WITHIN),0)' $(if $(PROVEN),-proven)
+
+build: ## Compile everything, and the command line tool to bin/idem.
+	@$(call in-modules,go build ./...)
+	go build -o bin/idem ./cmd/idem
+
+clean: ## Remove what was built.
+	rm -rf bin lab/out
