@@ -167,7 +167,7 @@ func TestC23CrashFreesTheKeyWithinOneLease(t *testing.T) {
 			}),
 			crashed.works(),
 			next.does(key, charge("k")), b.blocked(1),
-			do("the backend is killed", func() { b.exec("SELECT pg_terminate_backend($1)", pid) }),
+			do("the backend is killed", func() { b.execAsOwner("SELECT pg_terminate_backend($1)", pid) }),
 			next.works(), next.goesOn(),
 			next.gets("a first answer", created()),
 			crashed.goesOn(), do("crashed ends", crashed.wait),

@@ -68,7 +68,7 @@ func TestHeartbeatThatFailsLeavesTheWorkRunning(t *testing.T) {
 			PERFORM nextval('public.failed_beats');
 			RAISE 'no heartbeat today';
 		END $$`)
-	b.exec(`CREATE TRIGGER beats_fail BEFORE UPDATE ON idem.keys FOR EACH ROW
+	b.execAsOwner(`CREATE TRIGGER beats_fail BEFORE UPDATE ON idem.keys FOR EACH ROW
 		WHEN (NEW.status = 'in_flight' AND NEW.locked_until > OLD.locked_until) EXECUTE FUNCTION fail_beat()`)
 	key := b.key("k")
 	holder := b.session("holder", idem.Policy{Lease: 300 * time.Millisecond, Retention: time.Hour})

@@ -27,8 +27,17 @@ var shapes = []struct{ name, sql string }{
 	{"committed and expired", keyOf("committed", false, none, past)},
 	{"committed and expired, with a step", keyOf("committed", false, none, past) + begunStep},
 	{"failed and expired", keyOf("failed", false, none, past)},
-	{"held by one who may not record steps", keyOf("in_flight", true, ahead, ahead) + "; REVOKE INSERT ON idem.steps FROM CURRENT_USER"},
+	{"held by one who may not record steps", keyOf("in_flight", true, ahead, ahead) + mayNotRecordSteps},
 }
+
+// mayNotRecordSteps takes a right away from whoever the test runs as: the owner, or a role that has it from idem_app.
+const mayNotRecordSteps = `; DO $$ BEGIN
+	IF current_user = session_user THEN
+		REVOKE INSERT ON idem.steps FROM CURRENT_USER;
+	ELSE
+		EXECUTE format('RESET ROLE; REVOKE INSERT ON idem.steps FROM idem_app; SET ROLE %I', current_user);
+	END IF;
+END $$`
 
 const none = "NULL"
 

@@ -152,7 +152,7 @@ func TestHoldTakesNoConnectionWhileItsWorkRuns(t *testing.T) {
 		if n := b.pool.Stat().AcquiredConns(); n != 0 {
 			t.Errorf("%d connections are checked out while the work runs, want 0", n)
 		}
-		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 		defer cancel()
 		_, err := b.pool.Exec(ctx, "INSERT INTO charges (key) VALUES ('k')")
 		return created(), err
@@ -193,35 +193,39 @@ func TestBusyPoolStopsNeitherHeartbeatNorCompletion(t *testing.T) {
 
 	// Two handlers that hold the whole pool.
 	type handler struct {
-		id    string
-		conn  *pgxpool.Conn
-		taken chan error
-		goOn  chan struct{}
-		ended chan error
+		id      string
+		conn    *pgxpool.Conn
+		taken   chan error
+		release func() // of the connection
+		goOn    func()
+		ended   chan error
 	}
 	handlers := []*handler{{id: "one"}, {id: "two"}}
 	for _, h := range handlers {
-		h.taken, h.goOn, h.ended = make(chan error, 1), make(chan struct{}), make(chan error, 1)
+		wait := make(chan struct{})
+		h.taken, h.ended = make(chan error, 1), make(chan error, 1)
+		h.goOn = sync.OnceFunc(func() { close(wait) })
+		h.release = sync.OnceFunc(func() { h.conn.Release() })
 		go func() {
 			_, err := store.Hold(b.ctx, b.key(h.id), func(ctx context.Context, l *idem.Lease) (_ *idem.Response, err error) {
 				h.conn, err = b.pool.Acquire(ctx)
 				h.taken <- err
-				<-h.goOn
+				<-wait
 				return created(), nil
 			})
 			h.ended <- err
 		}()
-	}
-	one, two := handlers[0], handlers[1]
-	for _, h := range handlers {
 		if err := <-h.taken; err != nil {
 			t.Fatal(err)
 		}
+		defer h.goOn()
+		defer h.release()
 	}
+	one, two := handlers[0], handlers[1]
 	for _, h := range handlers { // two heartbeats each
 		extended(h.id, extended(h.id, extended(h.id, time.Time{})))
 	}
-	close(one.goOn)
+	one.goOn()
 	if err := <-one.ended; err != nil {
 		t.Errorf("completion beside a busy pool: %v", err)
 	}
@@ -235,9 +239,9 @@ func TestBusyPoolStopsNeitherHeartbeatNorCompletion(t *testing.T) {
 	store.Close()
 	sessions(2, "after Close")
 
-	one.conn.Release()
-	two.conn.Release()
-	close(two.goOn)
+	one.release()
+	two.release()
+	two.goOn()
 	if err := <-two.ended; err != nil {
 		t.Errorf("completion on the pool after Close: %v", err)
 	}

@@ -36,14 +36,14 @@ func TestP5FailClosed(t *testing.T) {
 		"the connection dies in every claim": func(b *bundle) *idem.Store {
 			b.exec(`CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$
 				BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$`)
-			b.exec("CREATE TRIGGER claims_die BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION die()")
-			b.t.Cleanup(func() { mustExec(b, "DROP TRIGGER claims_die ON idem.keys") })
+			b.execAsOwner("CREATE TRIGGER claims_die BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION die()")
+			b.t.Cleanup(func() { b.execAsOwner("DROP TRIGGER claims_die ON idem.keys") })
 			return b.newStore(idem.Policy{})
 		},
 		"the claim's statement fails": func(b *bundle) *idem.Store {
 			b.exec(`CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no space left'; END $$`)
-			b.exec("CREATE TRIGGER claims_fail BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION fail()")
-			b.t.Cleanup(func() { mustExec(b, "DROP TRIGGER claims_fail ON idem.keys") })
+			b.execAsOwner("CREATE TRIGGER claims_fail BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION fail()")
+			b.t.Cleanup(func() { b.execAsOwner("DROP TRIGGER claims_fail ON idem.keys") })
 			return b.newStore(idem.Policy{})
 		},
 	} {
@@ -61,12 +61,6 @@ func storeOn(t *testing.T, pool *pgxpool.Pool) *idem.Store {
 	s := &idem.Store{Pool: pool}
 	t.Cleanup(s.Close)
 	return s
-}
-
-func mustExec(b *bundle, sql string) {
-	if _, err := b.pool.Exec(context.WithoutCancel(b.ctx), sql); err != nil {
-		b.t.Error(err)
-	}
 }
 
 // failsClosed checks that no way to claim runs anything.

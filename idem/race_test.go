@@ -213,8 +213,8 @@ func (b *bundle) gates(shut ...int) *gates {
 			END IF;
 			RETURN NULL;
 		END $$`)
-	b.exec(`CREATE TRIGGER gate_before BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION gate()`)
-	b.exec(`CREATE TRIGGER gate_after AFTER INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION gate()`)
+	b.execAsOwner(`CREATE TRIGGER gate_before BEFORE INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION gate()`)
+	b.execAsOwner(`CREATE TRIGGER gate_after AFTER INSERT ON idem.keys FOR EACH STATEMENT EXECUTE FUNCTION gate()`)
 	conn, err := b.pool.Acquire(b.ctx)
 	if err != nil {
 		b.t.Fatal(err)

@@ -246,7 +246,7 @@ func TestNestedCallForAHeldKeyIsInFlightAtOnce(t *testing.T) {
 				err := hold(b.ctx, key, func(ctx context.Context) error {
 					wantIs(t, nested(ctx, store, key), idem.ErrInFlight)
 					wantIs(t, nested(ctx, with, key), idem.ErrInFlight)
-					between := context.WithValue(context.WithoutCancel(ctx), struct{}{}, 1)
+					between := context.WithValue(context.WithoutCancel(ctx), foreignValue{}, 1)
 					wantIs(t, nested(between, store, key), idem.ErrInFlight)
 					return nil
 				})
@@ -395,3 +395,6 @@ func TestRetryStormLeavesThePoolUsable(t *testing.T) {
 		t.Errorf("got %v, want 200 replays", answers.counts)
 	}
 }
+
+// foreignValue is a context key of somebody else's.
+type foreignValue struct{}

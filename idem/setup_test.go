@@ -55,12 +55,13 @@ func (b *bundle) exec(sql string, args ...any) {
 // execAsOwner changes schema idem itself, which the role of a least-privileged run may not.
 func (b *bundle) execAsOwner(sql string, args ...any) {
 	b.t.Helper()
-	err := b.pool.AcquireFunc(b.ctx, func(conn *pgxpool.Conn) error {
-		if _, err := conn.Exec(b.ctx, "RESET ROLE"); err != nil {
+	ctx := context.WithoutCancel(b.ctx) // it also clears away after a test
+	err := b.pool.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+		if _, err := conn.Exec(ctx, "RESET ROLE"); err != nil {
 			return err
 		}
-		_, err := conn.Exec(b.ctx, sql, args...)
-		return errors.Join(err, conn.Conn().Close(b.ctx)) // the role goes with the connection
+		_, err := conn.Exec(ctx, sql, args...)
+		return errors.Join(err, conn.Conn().Close(ctx)) // the role goes with the connection
 	})
 	if err != nil {
 		b.t.Fatalf("%s: %v", sql, err)

@@ -97,7 +97,7 @@ func (s *Sweeper) checkClock(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("idem: sweep: %w", err)
 	}
-	if skew := min(database.Sub(before).Abs(), database.Sub(time.Now()).Abs()); skew > maxClockSkew {
+	if skew := min(database.Sub(before).Abs(), time.Until(database).Abs()); skew > maxClockSkew {
 		return fmt.Errorf("idem: sweep: the database's clock and this machine's are %v apart: nothing was deleted; set the clocks first",
 			skew.Round(time.Second))
 	}
@@ -121,7 +121,8 @@ func (s *Sweeper) sweepTenants(ctx context.Context, stats *SweepStats) error {
 }
 
 // sweep deletes batch after batch. Each starts at the time where the last ended, so that it does not read again what the last
-// one deleted and vacuum has not yet removed. Keys that were skipped lie behind it then: the next pass starts at the beginning.
+// one deleted and vacuum has not yet removed. Keys that were skipped lie behind it then, and with
+// them the rest of a moment whose first whole batch is locked: the next pass starts at the beginning.
 func (s *Sweeper) sweep(ctx context.Context, stats *SweepStats, batch func(from time.Time) (gen.SweepBatchRow, error)) error {
 	for from := (time.Time{}); ; {
 		got, err := batch(from)
@@ -140,7 +141,7 @@ func (s *Sweeper) sweep(ctx context.Context, stats *SweepStats, batch func(from 
 		}
 		from = got.Last
 		if got.Deleted == 0 {
-			from = from.Add(time.Microsecond) // a whole batch of one moment, all locked: the next pass has the rest of that moment
+			from = from.Add(time.Microsecond) // a whole batch of one moment, all locked: step over it
 		}
 		select {
 		case <-ctx.Done():

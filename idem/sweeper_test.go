@@ -229,7 +229,7 @@ func TestSweepSparesAKeyClaimedAgainSinceItWasFound(t *testing.T) {
 	b := setup(t)
 	b.insert(crowd{name: "expired", n: 3, status: "committed", expiry: past + " + i * interval '1 s'"})
 	b.exec(`CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN OLD; END'`)
-	b.exec(`CREATE TRIGGER gate BEFORE DELETE ON idem.keys FOR EACH ROW WHEN (OLD.key = 'expired 1') EXECUTE FUNCTION gate()`)
+	b.execAsOwner(`CREATE TRIGGER gate BEFORE DELETE ON idem.keys FOR EACH ROW WHEN (OLD.key = 'expired 1') EXECUTE FUNCTION gate()`)
 	// One key after the other, whatever the size of the table suggests to the planner.
 	s := b.sweeper(func(c *pgxpool.Config) {
 		for _, off := range []string{"enable_hashjoin", "enable_mergejoin", "enable_seqscan", "enable_bitmapscan"} {
@@ -290,7 +290,7 @@ func TestSweepOfOneMomentEnds(t *testing.T) {
 
 // skewed moves the database's clock as the sweep reads it: a function in a schema that stands before pg_catalog.
 func (b *bundle) skewed() (s *idem.Sweeper, set func(by time.Duration)) {
-	b.exec("CREATE SCHEMA skewed")
+	b.execAsOwner("CREATE SCHEMA skewed; GRANT ALL ON SCHEMA skewed TO PUBLIC")
 	return b.sweeper(func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = "skewed, pg_catalog, public" }),
 		func(by time.Duration) {
 			b.exec(fmt.Sprintf(`CREATE OR REPLACE FUNCTION skewed.statement_timestamp() RETURNS timestamptz LANGUAGE sql STABLE
@@ -353,6 +353,8 @@ func TestRunOutlivesAFailedPass(t *testing.T) {
 		select {
 		case line := <-log:
 			swept = strings.Contains(line, "idem: swept") && strings.Contains(line, "deleted=3")
+		case err := <-ended:
+			t.Fatalf("Run ended with its first pass: %v", err)
 		case <-deadline:
 			t.Fatal("no pass after the failed one deleted the keys")
 		}

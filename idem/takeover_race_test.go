@@ -153,7 +153,7 @@ func TestKeySettledAfterItsRetentionReplays(t *testing.T) {
 func TestReleaseAndReclaimNeverLowersAFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	const callers, keys = 16, 6
+	const callers, keys = 16, 24
 	claims := 5000
 	if testing.Short() {
 		claims = 500

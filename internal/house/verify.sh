@@ -20,7 +20,11 @@ formatted() {
 }
 
 applies() {
-    git apply --check "$1" || { echo "$1 no longer applies: the code that it breaks has changed"; return 1; }
+    status=0
+    for patch; do
+        git apply --check "$patch" || { echo "$patch no longer applies: the code that it breaks has changed"; status=1; }
+    done
+    return $status
 }
 
 check "gofmt" formatted
@@ -29,9 +33,7 @@ for module in $modules; do
     check "go vet in $module" go -C "$module" vet ./...
     check "staticcheck in $module" go -C "$module" tool -modfile="$tools" staticcheck ./...
 done
-for patch in testdata/mutants/*.patch; do
-    check "$patch applies" applies "$patch"
-done
+check "every mutant's patch applies" applies testdata/mutants/*.patch
 check "sql/schema.sql is what the migrations make" go run ./internal/house/dump -compare sql/schema.sql
 check "gen is what sqlc makes of sql" go tool -modfile="$tools" sqlc diff
 check "every query is prepared on a server" \

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -57,6 +58,9 @@ func run(ctx context.Context, only string, within time.Duration, proven bool) er
 	}
 	defer os.RemoveAll(dir)
 
+	if within > 0 { // whom the end of the time meets is chance, so that no mutant is left out for ever
+		rand.Shuffle(len(mutants), func(i, j int) { mutants[i], mutants[j] = mutants[j], mutants[i] })
+	}
 	var healthy map[test]bool
 	var errs []error
 	if !proven {

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/pgidem/pgidem/internal/testdb"
+)
+
+func TestEndOfTheTransactionIsFoundInAnyText(t *testing.T) {
+	for _, sql := range []string{
+		"COMMIT", "commit", "CoMmIt", "COMMIT;", "COMMIT WORK", "COMMIT AND CHAIN", "COMMIT PREPARED 'x'",
+		"END", "END TRANSACTION", "ABORT", "ROLLBACK", "ROLLBACK;", "ROLLBACK WORK", "ROLLBACK TRANSACTION", "ROLLBACK AND CHAIN",
+		"ROLLBACK PREPARED 'x'", "PREPARE TRANSACTION 'x'", "prepare\ttransaction 'x'",
+		" \t\n\r\f\vCOMMIT", ";COMMIT", ";;; COMMIT", "-- a\nCOMMIT", "--\nCOMMIT", "-- a\rCOMMIT", "/**/COMMIT", "/* a */ COMMIT",
+		"/* /* a */ */ COMMIT", "/*/**/*/COMMIT", "/* -- */ COMMIT", "/* ' */ COMMIT", "-- '\nCOMMIT", "-- /*\nCOMMIT",
+		"COMMIT--", "COMMIT/**/", "ROLLBACK/* a */;",
+		"SELECT 1; COMMIT", "SELECT 1;COMMIT;SELECT 2", "SELECT ';'; COMMIT", "SELECT 'it''s'; COMMIT", `SELECT ";"; COMMIT`, `SELECT """;"; COMMIT`,
+		"SELECT $$;$$; COMMIT", "SELECT $a$ $$ ; $b$ $a$; COMMIT", "SELECT $1; COMMIT", "SELECT $1$2; COMMIT",
+		`SELECT E'\''; COMMIT`, `SELECT e'\\'; COMMIT`, `SELECT 'a\'; COMMIT`, `SELECT E'''\''''; COMMIT`,
+		"SELECT a$b; COMMIT", "SELECT a$$; COMMIT; SELECT b$$", "SELECT N'a'; COMMIT", "SELECT B'1'; COMMIT", "SELECT X'f'; COMMIT", "SELECT U&'a'; COMMIT",
+		`SELECT U&"a"; COMMIT`, "SELECT 1 /* ; */; COMMIT", "SELECT 1 -- ;\n; COMMIT", "SAVEPOINT a; ROLLBACK TO a; COMMIT",
+		"ROLLBACK TO a; ROLLBACK", "SELECT é; COMMIT", "SELECT $é$;$é$; COMMIT", "BEGIN; COMMIT", "E'a'; COMMIT", "'a'; COMMIT",
+	} {
+		if !endsTransaction(sql) {
+			t.Errorf("%q ends the transaction, and was let through", sql)
+		}
+	}
+}
+
+func TestWhatOnlyLooksLikeAnEndIsLetThrough(t *testing.T) {
+	for _, sql := range []string{
+		"", " ", ";", "--", "-- COMMIT", "/* COMMIT */", "/* /* */ COMMIT */", "/* ; COMMIT", "-- ; COMMIT",
+		"SELECT 1", "SELECT 'COMMIT'", "SELECT ';COMMIT'", "SELECT $$;COMMIT$$", "SELECT $a$;COMMIT;$$;COMMIT$a$", `SELECT 1 AS ";COMMIT"`,
+		`SELECT E'\';COMMIT'`, "SELECT ''';COMMIT'", "SELECT CASE WHEN true THEN 1 END", "SELECT 1 AS commit", "COMMITTED", "COMMIT_LOG", "commit2",
+		"ROLLBACK TO a", "ROLLBACK TO SAVEPOINT a", "rollback work to a", "ROLLBACK TRANSACTION TO SAVEPOINT a", "ROLLBACK /* a */ TO a", "ROLLBACK -- a\nTO a",
+		"SAVEPOINT commit", "RELEASE SAVEPOINT commit", "PREPARE commit AS SELECT 1", "PREPARE transactions AS SELECT 1",
+		"EXECUTE commit", "INSERT INTO commit VALUES (1)", "SELECT 1; SELECT 2; -- COMMIT", "BEGIN", "START TRANSACTION", "SET TRANSACTION READ ONLY",
+		"DO $$ BEGIN PERFORM 1; END $$", "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1; SELECT 2'",
+		"COMMENT ON TABLE a IS 'COMMIT'", "COPY a FROM STDIN", "éCOMMIT",
+	} {
+		if endsTransaction(sql) {
+			t.Errorf("%q does not end the transaction, and was refused", sql)
+		}
+	}
+}
+
+// The server has the last word: no text that would end a transaction on it is let through, and no valid one that would not is
+// refused.
+func TestScannerAgreesWithTheServer(t *testing.T) {
+	pool := testdb.New(t)
+	conn, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Release()
+	pg := conn.Conn().PgConn()
+	exec := func(sql string) error { return pg.Exec(t.Context(), sql).Close() }
+	blank := rapid.SampledFrom([]string{" ", "\n", "\t", "\r", "\f", "/* ' */", "/* /* ; */ \" */", "-- ; '\n", "-- $$\r", "/* COMMIT; */", "--\n"})
+	value := rapid.SampledFrom([]string{
+		"1", "'a'", "';'", "'it''s; COMMIT'", `'\'`, `E'\''`, `E'\\'`, `E'''\''''`, `E'it''s \'x'`, `e'\'; COMMIT; \''`, "$$;$$", "$a$; COMMIT; $$ $a$", "$$'$$", "$_1$\"$_1$",
+		"N';'", "X'1f'", "B'1'", "U&'\\0061;'", "(SELECT 1)", "CASE WHEN true THEN 1 END", "'a'\n'b;'", "E'a'\n'\\';'", `'\'` + "\n'; COMMIT; '", "1 AS \";\"", `1 AS "a""; COMMIT"`, "1 AS a$b$c",
+		"1 AS a$$", "2 - -1", "2 -(-1)", "2 /1", "2 */**/ 3", "$$", "'",
+	})
+	word := rapid.SampledFrom([]string{
+		"SELECT", "SELECT", "SELECT", "COMMIT", "commit", "END", "ROLLBACK", "ABORT", "ROLLBACK TO s", "ROLLBACK WORK TO SAVEPOINT s", "SAVEPOINT s", "", "COMMIT WORK", "END TRANSACTION",
+	})
+	rapid.Check(t, func(r *rapid.T) {
+		var b strings.Builder
+		b.WriteString("SELECT 0")
+		for range rapid.IntRange(1, 4).Draw(r, "statements") {
+			b.WriteString(blank.Draw(r, "blank") + ";" + blank.Draw(r, "blank"))
+			w := word.Draw(r, "word")
+			b.WriteString(w + blank.Draw(r, "blank"))
+			if w == "SELECT" {
+				b.WriteString(value.Draw(r, "value"))
+			}
+		}
+		sql := b.String()
+		for _, s := range []string{"BEGIN", "SAVEPOINT s"} {
+			if err := exec(s); err != nil {
+				r.Fatal(err)
+			}
+		}
+		err := exec(sql)
+		ended := pg.TxStatus() == 'I'
+		if !ended {
+			if err := exec("ROLLBACK"); err != nil {
+				r.Fatal(err)
+			}
+		}
+		switch refused := endsTransaction(sql); {
+		case ended && !refused:
+			r.Fatalf("the server ended the transaction, and the scanner let it through: %q", sql)
+		case !ended && err == nil && refused:
+			r.Fatalf("the server did not end the transaction, and the scanner refused: %q", sql)
+		}
+	})
+}
+
+func FuzzScannerEndsWithAnAnswer(f *testing.F) {
+	for _, seed := range []string{"COMMIT", "SELECT 'a", "/*", "$a$", "E'\\", "$", "\"", "-", "/", "\xff", "a$", "E'"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, sql string) {
+		ends := endsTransaction(sql)
+		if endsTransaction(" /* a */ "+sql) != ends {
+			t.Errorf("%q: a comment before it changes the answer", sql)
+		}
+		if !endsTransaction("COMMIT;" + sql) {
+			t.Errorf("%q hides the COMMIT before it", sql)
+		}
+		if ends && !endsTransaction("SELECT ';COMMIT' ; "+sql) {
+			t.Errorf("%q: a statement before it hides its end", sql)
+		}
+	})
+}
