@@ -18,6 +18,7 @@ import (
 
 // Check names each unsuitable set-up, with its cure, before the first claim.
 func TestCheckNamesWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	server := testdb.Server(t, devpg.Options{})
 	admin := &bundle{t: t, ctx: t.Context(), pool: server.Pool}
 	admin.exec("CREATE ROLE bare LOGIN SUPERUSER")
@@ -67,6 +68,7 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 
 // A hot standby is named, and a claim on it runs nothing.
 func TestCheckAndClaimOnAStandby(t *testing.T) {
+	t.Parallel()
 	server := testdb.Server(t, devpg.Options{})
 	if err := os.WriteFile(filepath.Join(server.Server.Dir(), "data", "standby.signal"), nil, 0o644); err != nil {
 		t.Fatal(err)

@@ -85,10 +85,10 @@ func TestC26LoserSeesTheRowThatBlockedIt(t *testing.T) {
 	b := setup(t)
 	for name, call := range map[string]call{
 		"Do": func(ctx context.Context, s *session) (*idem.Response, error) {
-			return s.store.Do(ctx, b.on(t).key("Do"), mustNotRun(t))
+			return s.store.Do(ctx, b.key("Do"), mustNotRun(t))
 		},
 		"DoTx": func(ctx context.Context, s *session) (resp *idem.Response, err error) {
-			err = pgx.BeginFunc(ctx, b.pool, func(tx pgx.Tx) error {
+			err = pgx.BeginFunc(ctx, s.store.Pool, func(tx pgx.Tx) error {
 				resp, err = s.store.DoTx(ctx, tx, b.key("DoTx"), mustNotRun(t))
 				return err
 			})
@@ -98,13 +98,17 @@ func TestC26LoserSeesTheRowThatBlockedIt(t *testing.T) {
 			return s.store.Hold(ctx, b.key("Hold"), holdMustNotRun(t))
 		},
 	} {
-		winner, loser := b.session("winner"), b.session("loser")
+		counted := new(trips)
+		winner, loser := b.session("winner"), b.sharing("loser", b.process(patient, counted.trace))
 		b.inOrder(
 			winner.does(b.key(name), charge(name)), winner.works(),
 			loser.starts(name, call), b.blocked(1),
 			winner.goesOn(),
 			loser.gets("a replay", replayOf(created())),
 		)
+		if n := counted.n.Load(); n != 1 {
+			t.Errorf("%s looked %d times, want once: its read is newer than its INSERT", name, n)
+		}
 	}
 }
 

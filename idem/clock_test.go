@@ -18,6 +18,7 @@ import (
 // P10: one clock, the database's. Its being minutes ahead of this process's, behind it, or stepping, makes no key lapse that is
 // held, and holds none that has lapsed (case C41).
 func TestP10OneClock(t *testing.T) {
+	t.Parallel()
 	clock := faketime.New(t)
 	server := testdb.Server(t, devpg.Options{Env: clock.Env()})
 	const lease = 30 * time.Second
@@ -105,6 +106,7 @@ func TestP10OneClock(t *testing.T) {
 
 // C42: a session's time zone, and the night in which its clocks change, are nothing to a lease or a retention.
 func TestC42TimeZonesChangeNothing(t *testing.T) {
+	t.Parallel()
 	clock := faketime.New(t)
 	server := testdb.Server(t, devpg.Options{Env: append(clock.Env(), "PGTZ=Asia/Tokyo"), Settings: map[string]string{"timezone": "Asia/Tokyo"}})
 	// 2 a.m. on 2027-03-14 does not exist in St John's: the clock goes from 1:59:59 NST to 3:00 NDT.

@@ -34,6 +34,7 @@ func (b *bundle) throughProxy(p *pgproxy.Proxy, policy idem.Policy, mutate ...fu
 // C01: COMMIT goes unanswered in every way a network has, while other callers read and claim the same key. In each of 200 runs
 // there is one charge, and whoever gets an answer gets the one that stands.
 func TestC01CommitThatGoesUnansweredIsReadBack(t *testing.T) {
+	t.Parallel()
 	b := setup(t)
 	faults := []pgproxy.Fault{pgproxy.CutBefore, pgproxy.DropAnswer, pgproxy.DelayAnswer, pgproxy.Pass}
 	var turn atomic.Int64
@@ -100,6 +101,7 @@ func TestC01CommitThatGoesUnansweredIsReadBack(t *testing.T) {
 // A caller that is cancelled while COMMIT waits for a synchronous standby must not make pgx send a cancel request, which would
 // end the wait: the commit would be visible and never replicated.
 func TestCancelDuringCommitNeverReachesTheServer(t *testing.T) {
+	t.Parallel()
 	server := testdb.Server(t, devpg.Options{Settings: map[string]string{"synchronous_standby_names": "nobody", "synchronous_commit": "local"}})
 	pool := testdb.Pool(t, server.URL, testdb.AsSuperuser, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["synchronous_commit"] = "on" })
 	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: time.Hour}}

@@ -34,6 +34,7 @@ var poolerModes = []pgx.QueryExecMode{pgx.QueryExecModeExec, pgx.QueryExecModeSi
 // C34: sixteen callers through a pooler with two connections, for ten seconds, the pooler restarted half-way: one effect a key,
 // and no error of a prepared statement.
 func TestC34CallersThroughAPooler(t *testing.T) {
+	t.Parallel()
 	const seconds = 10
 	for _, mode := range poolerModes {
 		t.Run(mode.String(), func(t *testing.T) {

@@ -39,6 +39,7 @@ func soakPolicy() idem.Policy {
 // A storm over two processes while connections are cut, COMMITs lost, backends terminated and statements cancelled at random:
 // each key has one effect, all its callers got one answer, and nothing is left behind.
 func TestSoak(t *testing.T) {
+	t.Parallel()
 	length := 5 * time.Second
 	if s := os.Getenv(soakFor); s != "" {
 		var err error

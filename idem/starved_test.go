@@ -77,6 +77,7 @@ func TestC29DuplicatesOfALongCallAreSentAway(t *testing.T) {
 // C30: work that asks the pool for a second connection can starve it. Then a call gets ErrUnavailable in bounded time and nothing
 // of it runs. The starved calls end with their own callers' deadlines, and their keys are free.
 func TestC30WorkThatTakesASecondConnectionStarvesNoKeyForEver(t *testing.T) {
+	t.Parallel()
 	const conns = 4
 	b := setup(t, func(c *pgxpool.Config) { c.MaxConns = conns })
 	store := b.newStore(idem.Policy{Retention: time.Hour, Wait: -1})

@@ -59,7 +59,8 @@ func cli(t *testing.T, url string, args ...string) call {
 type process struct {
 	cmd      *exec.Cmd
 	out, err *lockedBuffer
-	ended    chan struct{} // closed when failure is set
+	drained  <-chan struct{} // nil: err is complete when the process has ended; else when this is closed
+	ended    chan struct{}   // closed when failure is set
 	failure  error
 }
 
@@ -76,6 +77,12 @@ func start(t *testing.T, url string, args ...string) *process {
 // startWith starts a program with nothing of this process's environment that names a database.
 func startWith(t *testing.T, env []string, program string, args ...string) *process {
 	t.Helper()
+	p := newProcess(env, program, args...)
+	p.start(t)
+	return p
+}
+
+func newProcess(env []string, program string, args ...string) *process {
 	p := &process{cmd: exec.Command(program, args...), out: &lockedBuffer{}, err: &lockedBuffer{}, ended: make(chan struct{})}
 	for _, variable := range os.Environ() {
 		if !strings.HasPrefix(variable, "PG") && !strings.HasPrefix(variable, "DATABASE_URL=") {
@@ -84,15 +91,22 @@ func startWith(t *testing.T, env []string, program string, args ...string) *proc
 	}
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
+	return p
+}
+
+func (p *process) start(t *testing.T) {
+	t.Helper()
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() {
 		p.failure = p.cmd.Wait()
+		if p.drained != nil {
+			<-p.drained
+		}
 		close(p.ended)
 	}()
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
-	return p
 }
 
 func (p *process) wait(t *testing.T) call {

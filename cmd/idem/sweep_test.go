@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,46 +117,11 @@ func TestSweepEveryOutlivesAFailedPass(t *testing.T) {
 	p.wait(t).want(t, 0)
 }
 
-func TestInterruptedPassFails(t *testing.T) {
-	t.Parallel()
-	db := migrated(t)
-	db.insert(t, finished("old-1", expired), finished("old-2", expired), finished("old-3", expired))
-	p := start(t, db.url, "sweep", "--batch", "1", "--pause", "1h")
-	p.until(t, "the first batch is done", func() bool { return !strings.Contains(db.keys(t), "old-1") || len(db.keys(t)) < 15 })
-	p.signal(t, syscall.SIGTERM)
-	p.wait(t).want(t, 1, "interrupted", "deleted 1 key in ")
-}
-
 func TestSweepRefusesBadValues(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{
 		"--batch 0", "--batch -1", "--batch 100001", "--batch many", "--pause -1s", "--every 0s", "--every -1h", "--every soon", "everything",
 	} {
 		cli(t, testdb.Empty(t), append([]string{"sweep"}, strings.Fields(args)...)...).want(t, 2, "idem: ", "usage: idem sweep")
-	}
-}
-
-func TestProgressIsForTerminalsOnly(t *testing.T) {
-	t.Parallel()
-	db := migrated(t)
-	var rows []row
-	for i := range 4 {
-		rows = append(rows, finished(fmt.Sprint("old-", i), expired))
-	}
-	db.insert(t, rows...)
-	said := onTerminal(t, db.url, "sweep", "--batch", "1")
-	var shown []string
-	for _, line := range strings.Split(said, "\r") {
-		shown = append(shown, strings.TrimSuffix(line, "\x1b[K"))
-	}
-	if !slices.Contains(shown, "deleted 1 key, skipped 0 (locked)") || !slices.Contains(shown, "deleted 4 keys, skipped 0 (locked)") {
-		t.Errorf("a terminal sees %q", shown)
-	}
-	if last := shown[len(shown)-1]; last != "" {
-		t.Errorf("the last progress stays: %q", last)
-	}
-	db.insert(t, rows...)
-	if c := cli(t, db.url, "sweep", "--batch", "1").want(t, 0); c.err != "" {
-		t.Errorf("without a terminal it says %q", c.err)
 	}
 }

@@ -4,21 +4,21 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
-// onTerminal runs the CLI with a terminal as its stderr, and returns what the terminal got.
-func onTerminal(t *testing.T, url string, args ...string) string {
+// startOnTerminal starts the CLI with a terminal as its stderr.
+func startOnTerminal(t *testing.T, url string, args ...string) *process {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer master.Close()
 	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
 	if err == nil {
 		err = unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0)
@@ -26,25 +26,55 @@ func onTerminal(t *testing.T, url string, args ...string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(binary, args...)
-	cmd.Env = append(os.Environ(), "DATABASE_URL="+url)
-	cmd.Stderr = slave
-	err = cmd.Start()
-	slave.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	said := make(chan string)
+	defer terminal.Close()
+	p := newProcess([]string{"DATABASE_URL=" + url}, binary, args...)
+	p.cmd.Stderr = terminal
+	copied := make(chan struct{})
+	p.drained = copied
+	p.start(t)
 	go func() {
-		all, _ := io.ReadAll(master) // ends with EIO when the last of the other end is closed
-		said <- string(all)
+		defer master.Close()
+		_, _ = io.Copy(p.err, master) // ends with EIO when the last of the other end is closed
+		close(copied)
 	}()
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
+	return p
+}
+
+func TestInterruptedPassFails(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	db.insert(t, finished("old-1", expired), finished("old-2", expired), finished("old-3", expired))
+	p := startOnTerminal(t, db.url, "sweep", "--batch", "1", "--pause", "1h")
+	p.until(t, "the first batch is done", func() bool { return strings.Contains(p.err.String(), "deleted 1 key") })
+	p.signal(t, syscall.SIGTERM)
+	p.wait(t).want(t, 1, "interrupted", "deleted 1 key in ")
+}
+
+func TestProgressIsForTerminalsOnly(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	var rows []row
+	for i := range 4 {
+		rows = append(rows, finished(fmt.Sprint("old-", i), expired))
 	}
-	return strings.TrimSpace(<-said)
+	db.insert(t, rows...)
+	said := startOnTerminal(t, db.url, "sweep", "--batch", "1").wait(t).want(t, 0).err
+	var shown []string
+	for _, line := range strings.Split(strings.TrimSpace(said), "\r") {
+		shown = append(shown, strings.TrimSuffix(line, "\x1b[K"))
+	}
+	if !slices.Contains(shown, "deleted 1 key, skipped 0 (locked)") || !slices.Contains(shown, "deleted 4 keys, skipped 0 (locked)") {
+		t.Errorf("a terminal sees %q", shown)
+	}
+	if last := shown[len(shown)-1]; last != "" {
+		t.Errorf("the last progress stays: %q", last)
+	}
+	db.insert(t, rows...)
+	if c := cli(t, db.url, "sweep", "--batch", "1").want(t, 0); c.err != "" {
+		t.Errorf("without a terminal it says %q", c.err)
+	}
 }
