@@ -96,7 +96,16 @@ func (s *session) starts(what string, c call) step {
 
 // works waits until the session's held work is under way.
 func (s *session) works() step {
-	return do(s.name+" works", func() { s.b.receive(s.working, s.name+"'s work never began") })
+	return do(s.name+" works", func() {
+		s.b.t.Helper()
+		select {
+		case <-s.working:
+		case <-s.ended:
+			s.b.t.Fatalf("%s got %+v, %v without work", s.name, s.resp, s.err)
+		case <-time.After(30 * time.Second):
+			s.b.t.Fatalf("%s's work never began", s.name)
+		}
+	})
 }
 
 // goesOn lets the held work go on.
@@ -197,6 +206,7 @@ func (b *bundle) process(p idem.Policy, mutate ...func(*pgxpool.Config)) *idem.S
 type gates struct {
 	b    *bundle
 	conn *pgxpool.Conn
+	who  *session // the one that stops at them
 }
 
 // gates shuts the gates named. Only the Stores made by gated stop there, one call at a time.
@@ -223,7 +233,7 @@ func (b *bundle) gates(shut ...int) *gates {
 		_, _ = conn.Exec(context.WithoutCancel(b.ctx), "SELECT pg_advisory_unlock_all()")
 		conn.Release()
 	})
-	g := &gates{b, conn}
+	g := &gates{b: b, conn: conn}
 	for _, n := range shut {
 		g.exec("SELECT pg_advisory_lock($1::bigint)", n)
 	}
@@ -240,7 +250,8 @@ func (g *gates) exec(sql string, args ...any) {
 func (g *gates) gated(name string, policy ...idem.Policy) *session {
 	g.b.t.Helper()
 	p := append(policy, patient)[0]
-	return g.b.sharing(name, g.b.process(p, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["test.gated"] = "yes" }))
+	g.who = g.b.sharing(name, g.b.process(p, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["test.gated"] = "yes" }))
+	return g.who
 }
 
 // reached waits until the session stands before gate n.
@@ -248,6 +259,11 @@ func (g *gates) reached(n int) step {
 	return do("gate "+strconv.Itoa(n)+" is reached", func() {
 		g.b.t.Helper()
 		g.b.eventually(func() bool {
+			select {
+			case <-g.who.ended:
+				g.b.t.Fatalf("%s got %+v, %v before gate %d", g.who.name, g.who.resp, g.who.err, n)
+			default:
+			}
 			return g.b.count("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = $1::bigint AND NOT granted", n) == 1
 		}, "nobody stopped at gate %d", n)
 	})
