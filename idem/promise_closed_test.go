@@ -90,7 +90,6 @@ func wantUnavailable(t *testing.T, op string, err error) {
 // The claim gets Wait and 5 s for a connection, and no work runs without one.
 func TestP5FailClosedWhenThePoolIsExhausted(t *testing.T) {
 	t.Parallel()
-	t.Parallel()
 	b := setup(t, func(c *pgxpool.Config) { c.MaxConns = 1 })
 	conn, err := b.pool.Acquire(b.ctx)
 	if err != nil {
@@ -118,7 +117,6 @@ func TestP5FailClosedWhenThePoolIsExhausted(t *testing.T) {
 
 // A server that dies between two calls, and while work runs.
 func TestP5FailClosedWhenTheServerDies(t *testing.T) {
-	t.Parallel()
 	t.Parallel()
 	own := testdb.Server(t, devpg.Options{})
 	b := &bundle{t: t, ctx: t.Context(), pool: own.Pool}
