@@ -445,3 +445,33 @@ func TestClaimNamesReadCommittedWhateverTheDefault(t *testing.T) {
 		)
 	}
 }
+
+// A lease holds no lock that a rival in another process could wait for: Hold asks again until Wait runs out.
+func TestHoldAsksAgainWhileAnotherProcessHolds(t *testing.T) {
+	b := setup(t)
+	for name, test := range map[string]struct {
+		winner idem.Work
+		want   *idem.Response
+	}{
+		"until the answer is there": {answers(created()), replayOf(created())},
+		"until the key is given back": {
+			func(context.Context, *idem.Lease) (*idem.Response, error) { return nil, idem.Transient(errWork) }, created(),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := b.on(t)
+			counted := new(trips)
+			winner, loser := b.session("winner"), b.sharing("loser", b.process(patient, counted.trace))
+			close(loser.goOn)
+			b.inOrder(
+				winner.holds(b.key("k"), test.winner), winner.works(),
+				loser.holds(b.key("k"), answers(created())),
+				do("loser asks three times", func() {
+					b.eventually(func() bool { return counted.n.Load() >= 3 }, "loser gave up after %d looks", counted.n.Load())
+				}),
+				winner.goesOn(),
+				loser.gets("what the winner left", test.want),
+			)
+		})
+	}
+}

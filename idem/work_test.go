@@ -367,3 +367,34 @@ func TestAnswerThatCannotBeRecordedIsAnErrorAndNothingStands(t *testing.T) {
 		b.delete(b.key("k"))
 	}
 }
+
+// A client that hangs up while the work runs changes nothing once the work is done: the answer is recorded.
+func TestC02ClientThatHangsUpDuringDoFindsItsAnswer(t *testing.T) {
+	b := setup(t)
+	for mode, call := range map[string]func(context.Context, idem.Key, idem.TxWork) error{
+		"Do": func(ctx context.Context, key idem.Key, fn idem.TxWork) error {
+			_, err := b.store.Do(ctx, key, fn)
+			return err
+		},
+		"DoTx": func(ctx context.Context, key idem.Key, fn idem.TxWork) error {
+			tx := b.begin()
+			_, err := b.store.DoTx(ctx, tx, key, fn)
+			return errors.Join(err, tx.Commit(b.ctx))
+		},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			b := b.on(t)
+			ctx, hangUp := context.WithCancel(b.ctx)
+			err := call(ctx, b.key("k"), func(ctx context.Context, tx pgx.Tx) (*idem.Response, error) {
+				defer hangUp()
+				return charge(mode)(ctx, tx)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := b.store.Do(b.ctx, b.key("k"), mustNotRun(t)); err != nil || !again.Replayed || b.charges(mode) != 1 {
+				t.Errorf("got %+v, %v and %d charges; want a replay of one", again, err, b.charges(mode))
+			}
+		})
+	}
+}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/pgidem/pgidem/gen"
 )
 
 // commitWait is how long a call waits for the answer to its COMMIT before it reads back.
@@ -19,6 +17,7 @@ func (e Engine) commit(ctx context.Context, on *line, row Row) (Row, Verdict, er
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitWait)
 	defer cancel()
 	t := new(Trip)
+	t.Add(settingsWrite(Bound{})) // whatever fn made of them: its SET LOCAL must not weaken the commit
 	row.Complete(t)
 	t.Commit()
 	_, err := on.carry(bounded, t)
@@ -41,9 +40,7 @@ func (e Engine) readBack(ctx context.Context, row Row, cause error) (Row, Verdic
 		fresh := row.Fresh()
 		t := new(Trip)
 		t.Begin()
-		t.Add(func(ctx context.Context, db gen.DBTX) error {
-			return gen.New().SettingsWrite(ctx, db, Bound{}.settings())
-		})
+		t.Add(settingsWrite(Bound{}))
 		fresh.Probe(t)
 		t.Word("ROLLBACK")
 		_, err := on.carry(ctx, t)

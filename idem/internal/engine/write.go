@@ -57,3 +57,7 @@ func writing(bound Bound, add Adder) func(context.Context, *line) error {
 		return err
 	}
 }
+
+func settingsWrite(b Bound) Statement {
+	return func(ctx context.Context, db gen.DBTX) error { return gen.New().SettingsWrite(ctx, db, b.settings()) }
+}
