@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"time"
 
@@ -39,10 +40,8 @@ const (
 	// attempts bounds how often a claim starts again because the row vanished or changed under it. Article 000 needs two;
 	// a third covers a sweep and a rival in the same call.
 	attempts = 3
-	// leastWait: a statement_timeout of 1 ms cancelled 6-10 % of uncontended claims.
+	// leastWait is the least time that a statement gets: 1 ms cancelled 6-10 % of uncontended claims.
 	leastWait = 20 * time.Millisecond
-	// lockWait bounds a claim that is not to wait. Locks that protect pages for a moment count too, so it is not zero.
-	lockWait = 50 * time.Millisecond
 	// grace is what a claim may take beyond Wait: dialling, a busy pool, a slow server.
 	grace = 5 * time.Second
 )
@@ -62,15 +61,15 @@ func (b Budget) start() Budget {
 // deadline is when the claim has had Wait and the grace.
 func (b Budget) deadline() time.Time { return b.began.Add(max(b.Wait, 0) + grace) }
 
-// settings are the time-outs for the next statement of the claim.
-func (b Budget) settings(idle time.Duration) gen.SettingsClaimParams {
+// settings are the time-outs for the next statement of the claim, which is to have at least least.
+func (b Budget) settings(least, idle time.Duration) gen.SettingsClaimParams {
 	p := gen.SettingsClaimParams{IdleTimeout: milliseconds(idle)}
 	if b.Wait < 0 {
-		p.LockTimeout = milliseconds(lockWait)
+		p.LockTimeout = milliseconds(least)
 		return p
 	}
 	left := min(b.Wait-time.Since(b.began), b.Lease/3)
-	p.StatementTimeout = milliseconds(max(left, leastWait))
+	p.StatementTimeout = milliseconds(max(left, least))
 	return p
 }
 
@@ -88,18 +87,23 @@ type claim struct {
 	budget Budget
 	frame  frame
 	on     carrier
-	asked  bool // a claim that is not to wait has looked twice
+	least  time.Duration // doubled whenever it was too short for a claim that nobody stood in the way of
 }
 
 // run claims the row or says why not. It looks again, three times in all, when the row vanishes or changes between two
 // statements.
 func (c *claim) run(ctx context.Context) (Verdict, error) {
-	for range attempts {
+	c.least = leastWait
+	for n := 0; n < attempts; n++ {
 		v, err := c.trip(ctx, c.row.Claim)
 		if err == nil && v == Claimable {
 			v, err = c.trip(ctx, c.row.Reclaim)
 		}
-		if err != nil || v != Gone && v != Claimable {
+		switch {
+		case errors.Is(err, errTooShort):
+			c.least *= 2
+			n-- // nobody changed the row; the deadline bounds this
+		case err != nil || v != Gone && v != Claimable:
 			return v, err
 		}
 	}
@@ -111,7 +115,7 @@ func (c *claim) trip(ctx context.Context, statement func(*Trip)) (Verdict, error
 	t := new(Trip)
 	c.frame.open(t)
 	t.Add(func(ctx context.Context, db gen.DBTX) error {
-		return gen.New().SettingsClaim(ctx, db, c.budget.settings(c.frame.idle()))
+		return gen.New().SettingsClaim(ctx, db, c.budget.settings(c.least, c.frame.idle()))
 	})
 	statement(t)
 	c.frame.close(t)
@@ -121,7 +125,7 @@ func (c *claim) trip(ctx context.Context, statement func(*Trip)) (Verdict, error
 	case err == nil:
 		return c.row.Verdict()
 	case timedOut(err):
-		return c.loadAfterWait(ctx)
+		return c.loadAfterWait(ctx, behindRival(err))
 	}
 	return Refused, c.failed(err)
 }
@@ -135,9 +139,11 @@ func (c *claim) failed(err error) error {
 	return unavailable(err)
 }
 
-// loadAfterWait answers a claim whose wait for a rival ran out: by what the row says, and as in flight where the rival has
-// not committed. A claim that was not to wait and finds no row may have met a page's lock, so it asks once more.
-func (c *claim) loadAfterWait(ctx context.Context) (Verdict, error) {
+// errTooShort: a claim was cut off that waited for nobody: a page's lock, or the processor, took longer than its least time.
+var errTooShort = errors.New("the claim had too little time")
+
+// loadAfterWait answers a claim whose time ran out: by what the row says, and as in flight where a rival has not committed.
+func (c *claim) loadAfterWait(ctx context.Context, rival bool) (Verdict, error) {
 	if err := c.on.words(ctx, c.frame.undo()); err != nil {
 		return Refused, c.failed(err)
 	}
@@ -150,9 +156,8 @@ func (c *claim) loadAfterWait(ctx context.Context) (Verdict, error) {
 	switch {
 	case v == Finished || v == Refused:
 		return v, err
-	case v == Gone && c.budget.Wait < 0 && !c.asked:
-		c.asked = true
-		return Gone, nil
+	case v == Gone && !rival:
+		return Gone, errTooShort
 	}
 	return Refused, ErrInFlight
 }

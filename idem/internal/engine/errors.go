@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/jackc/pgx/v5/pgconn"
 )
@@ -43,6 +44,17 @@ func timedOut(err error) bool {
 		return false
 	}
 	return pg.Code == codeLockNotAvail || pg.Code == codeQueryCanceled && pg.Message != messageUserRequest
+}
+
+// tupleID is how the server's context names the row that a statement waited at, in every language: while inserting index tuple
+// (0,1) in relation "keys_pkey".
+var tupleID = regexp.MustCompile(`\([0-9]+,[0-9]+\)`)
+
+// behindRival reports whether a statement that timed out had been waiting for another transaction's row. One that was cut off by
+// a lock that protects a page, or by a slow machine, has no such context.
+func behindRival(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && tupleID.MatchString(pg.Where)
 }
 
 // certain reports whether err shows that the transaction it ended was rolled back: the server itself said so and stayed,
