@@ -54,13 +54,22 @@ func (s *scan) skipBlank() {
 		case strings.IndexByte(" \t\n\r\f\v", s.rest[0]) >= 0:
 			s.rest = s.rest[1:]
 		case strings.HasPrefix(s.rest, "--"):
-			s.after("\n")
+			s.skipLine()
 		case strings.HasPrefix(s.rest, "/*"):
 			s.skipComment()
 		default:
 			return
 		}
 	}
+}
+
+// skipLine passes the rest of the line; either of the bytes that end one does.
+func (s *scan) skipLine() {
+	if i := strings.IndexAny(s.rest, "\n\r"); i >= 0 {
+		s.rest = s.rest[i+1:]
+		return
+	}
+	s.rest = ""
 }
 
 // skipComment passes one comment; they nest.
@@ -113,18 +122,47 @@ func (s *scan) skipStatement() {
 	}
 }
 
-// skipEscaped passes the rest of a literal in which a backslash hides the next byte.
+// skipEscaped passes the rest of a literal in which a backslash hides the next byte, and its continuations.
 func (s *scan) skipEscaped() {
-	for i := 0; i < len(s.rest); i++ {
-		switch s.rest[i] {
-		case '\\':
-			i++
-		case '\'':
-			s.rest = s.rest[i+1:]
-			return
+	for s.rest != "" {
+		switch c := s.rest[0]; {
+		case c == '\\':
+			s.rest = s.rest[min(2, len(s.rest)):]
+		case strings.HasPrefix(s.rest, "''"):
+			s.rest = s.rest[2:]
+		case c == '\'':
+			s.rest = s.rest[1:]
+			if !s.continues() {
+				return
+			}
+		default:
+			s.rest = s.rest[1:]
 		}
 	}
-	s.rest = ""
+}
+
+// continues passes the gap to a continuation of the literal just read, if there is one: white space and line comments with a line
+// end in them, then another quote. The continuation is read by the rules of the first part.
+func (s *scan) continues() bool {
+	gap, lines := scan{s.rest}, false
+	for gap.rest != "" {
+		switch {
+		case strings.IndexByte("\n\r", gap.rest[0]) >= 0:
+			lines = true
+			gap.rest = gap.rest[1:]
+		case strings.IndexByte(" \t\f\v", gap.rest[0]) >= 0:
+			gap.rest = gap.rest[1:]
+		case strings.HasPrefix(gap.rest, "--"):
+			lines = lines || strings.ContainsAny(gap.rest, "\n\r")
+			gap.skipLine()
+		case gap.rest[0] == '\'' && lines:
+			s.rest = gap.rest[1:]
+			return true
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // skipDollar passes a dollar-quoted text, or the dollar of a parameter.
