@@ -26,15 +26,15 @@ demo: ## Watch customers being charged twice, and then not.
 	go -C lab run ./cmd/lab demo
 
 test: ## Run all tests. PG=14..18 chooses the server's version, ARGS='-run TestX -v' goes to go test.
-	$(server) sh -c '$(call in-modules,go test $$ARGS ./...)'
+	$(server) sh -c '$(call in-modules,go test -timeout 20m $$ARGS ./...)'
 
 test-race: ## Run all tests under the race detector.
-	$(server) sh -c '$(call in-modules,go test -race $$ARGS ./...)'
+	$(server) sh -c '$(call in-modules,go test -race -timeout 30m $$ARGS ./...)'
 
 test-modes: ## Run the protocol's tests under each of pgx's query modes, and as a role with the least rights.
 	$(server) sh -c 'for mode in cache_statement cache_describe describe_exec exec simple_protocol; do \
-		echo "query mode $$mode"; PGIDEM_TEST_EXEC_MODE=$$mode go test $$ARGS ./idem/... || exit 1; done; \
-		echo "least rights"; PGIDEM_TEST_ROLE=least go test $$ARGS ./idem/...'
+		echo "query mode $$mode"; PGIDEM_TEST_EXEC_MODE=$$mode go test -timeout 20m $$ARGS ./idem/... || exit 1; done; \
+		echo "least rights"; PGIDEM_TEST_ROLE=least go test -timeout 20m $$ARGS ./idem/...'
 
 test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
 	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem
