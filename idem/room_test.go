@@ -91,7 +91,7 @@ func TestLeaderWithoutAnAnswerWakesExactlyOneWaiter(t *testing.T) {
 				})
 			},
 		} {
-			t.Run(mode+"/"+name, func(t *testing.T) {
+			if !t.Run(mode+"/"+name, func(t *testing.T) {
 				b := b.on(t)
 				store, key := b.newStore(policy), b.key("k")
 				leader := b.sharing("leader", store)
@@ -115,7 +115,9 @@ func TestLeaderWithoutAnAnswerWakesExactlyOneWaiter(t *testing.T) {
 				for _, w := range waiters[1:] {
 					b.inOrder(w.gets("a replay", replayOf(created())))
 				}
-			})
+			}) {
+				return // whoever is not woken hangs in each of them
+			}
 		}
 	}
 }
