@@ -46,7 +46,12 @@ func TestP4DurableBeforeVisible(t *testing.T) {
 		inMemory.does(key, mustNotRun(t)), b.queued(first.store, key, 1),
 		elsewhere.does(key, mustNotRun(t)), b.blocked(1),
 		first.goesOn(),
-		b.blocked(2), // elsewhere for first, first's COMMIT for the test
+		do("COMMIT has waited for a while", func() {
+			b.eventually(func() bool {
+				return b.count(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'
+					AND query_start < clock_timestamp() - interval '300 ms'`) == 1
+			}, "COMMIT never waited")
+		}),
 		nobodyHasAnAnswer,
 		do("the commit ends", func() { b.rollback(gate) }),
 		first.gets("its own answer", created()),
