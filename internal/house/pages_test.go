@@ -54,11 +54,11 @@ func TestLinksInThePagesLeadSomewhere(t *testing.T) {
 func TestProgramsInTheReadmeAreExamples(t *testing.T) {
 	t.Parallel()
 	outdent := regexp.MustCompile(`(?m)^\t*`)
-	examples := outdent.ReplaceAllString(read(t, "idem/example_test.go"), "")
+	examples := outdent.ReplaceAllString(read(t, "idem/example_test.go")+read(t, "idem/idemhttp/example_test.go"), "")
 	found := blocks(t, "README.md", "go")
 	for _, program := range found {
 		if !strings.Contains(examples, outdent.ReplaceAllString(program, "")) {
-			t.Errorf("this part of README.md does not stand in idem/example_test.go:\n%s", program)
+			t.Errorf("this part of README.md stands in no example_test.go:\n%s", program)
 		}
 	}
 	if len(found) == 0 {

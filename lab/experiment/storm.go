@@ -20,6 +20,8 @@ type Storm struct {
 	Copies   int // of each payment
 	Workers  int
 	Sent     func() // called after every request, by many goroutines; nil: nobody is told
+	// Settled returns once everything asked for has taken effect; nil: it has when it is answered.
+	Settled func(context.Context) error
 }
 
 // Run sends the storm through d and counts.
@@ -54,6 +56,11 @@ func (s Storm) Run(ctx context.Context, pool *pgxpool.Pool, d design.Design) (Re
 	took := time.Since(began)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
+	}
+	if s.Settled != nil {
+		if err := s.Settled(ctx); err != nil {
+			return Result{}, err
+		}
 	}
 	return t.count(ctx, pool, took)
 }

@@ -9,6 +9,9 @@ func (d *DemoResult) Problems() []string {
 	for _, r := range d.Storm {
 		all = append(all, problems("storm", r)...)
 	}
+	for _, n := range d.Night {
+		all = append(all, problems("night", n.Result)...)
+	}
 	for _, trials := range d.Barrier {
 		all = append(all, problems("barrier", trials...)...)
 	}

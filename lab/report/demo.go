@@ -22,8 +22,10 @@ func (d Demo) Write(w io.Writer) error {
 	paragraphs := []string{
 		d.stormTitle(),
 		d.stormTable(),
-		wrap("A 409 is a client that waited a second for another request and was told to come back. In Store.Do the delay of " +
-			"the charge passes inside the transaction, so it holds a connection; in the other rows it holds none."),
+		wrap("A 409 is a client that waited a second for another request and was told to come back. An order's time passes " +
+			"inside its transaction, so it holds a connection of the API; a charge holds none."),
+		d.nightTitle(),
+		d.nightTable(),
 		d.barrierTitle(),
 		d.barrierTable(),
 	}
@@ -36,9 +38,9 @@ func (d Demo) Write(w io.Writer) error {
 
 func (d Demo) stormTitle() string {
 	delay := time.Duration(d.DelaySeconds * float64(time.Second))
-	return wrap(fmt.Sprintf("%s payments, each sent %d times in shuffled order from %d workers; a charge takes %s. "+
-		"PostgreSQL %s, a pool of %d connections for every design.",
-		number(d.Storm[0].Payments), d.Copies, d.Workers, delay, d.Server, d.Conns))
+	return wrap(fmt.Sprintf("%s payments, each sent %d times in shuffled order from %d workers over HTTP to the payments example; "+
+		"a charge at its card processor, or the work of an order, takes %s. PostgreSQL %s, a pool of %d connections.",
+		number(d.Storm[0].Payments), d.Copies, d.Workers, delay, d.Server, d.Workers))
 }
 
 func (d Demo) stormTable() string {
@@ -51,6 +53,26 @@ func (d Demo) stormTable() string {
 	lines := table(rows)
 	for i, r := range d.Storm {
 		lines[i+1] = d.paint(lines[i+1], r)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func (d Demo) nightTitle() string {
+	n := d.Night[0]
+	return wrap(fmt.Sprintf("The night of article 004, a second of which is %s here: %d customers whose client waits 10 seconds for "+
+		"an answer and sends the payment again under the same key, and a processor that takes 11.", n.Second, n.Payments))
+}
+
+func (d Demo) nightTable() string {
+	rows := [][]string{{"design", "customers", "paid twice", "charges", "answered"}}
+	for _, n := range d.Night {
+		rows = append(rows, []string{
+			n.Design, number(n.Payments), number(n.PaidTwice), number(n.Charges), number(n.Charged + n.Replays),
+		})
+	}
+	lines := table(rows)
+	for i, n := range d.Night {
+		lines[i+1] = d.paint(lines[i+1], n.Result)
 	}
 	return strings.Join(lines, "\n")
 }

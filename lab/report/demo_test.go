@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pgidem/pgidem/lab/experiment"
 )
@@ -10,11 +11,13 @@ import (
 func measured() *experiment.DemoResult {
 	naive := experiment.Result{Design: "check-then-act", Requests: 5000, Payments: 1000, Charges: 1216, Duplicates: 216, Replays: 3784, RequestsPerSecond: 10255.4}
 	ours := experiment.Result{Design: "Store.Do", Once: true, Requests: 5000, Payments: 1000, Charges: 1000, Replays: 4000, RequestsPerSecond: 987}
+	night := experiment.Night{Second: 50 * time.Millisecond, Result: experiment.Result{Design: "check-then-act", Payments: 30, Charges: 60, Duplicates: 30, Charged: 1, Replays: 29}, PaidTwice: 30}
 	eight := experiment.Result{Design: "check-then-insert", Requests: 8, Payments: 1, Charges: 8, Duplicates: 7, AmountCents: 392_00}
 	one := experiment.Result{Design: "Store.Do", Once: true, Requests: 8, Payments: 1, Charges: 1, AmountCents: 49_00}
 	return &experiment.DemoResult{
-		Conns: 100, Workers: 100, Copies: 5, DelaySeconds: 0.02,
+		Workers: 100, Copies: 5, DelaySeconds: 0.02,
 		Storm:   []experiment.Result{naive, ours},
+		Night:   []experiment.Night{night},
 		Barrier: []experiment.Trials{{eight, eight, eight}, {one, one, one}},
 	}
 }
@@ -29,16 +32,24 @@ func written(t *testing.T, d Demo) string {
 }
 
 func TestDemoOnPaper(t *testing.T) {
-	const want = `1,000 payments, each sent 5 times in shuffled order from 100 workers; a charge
-takes 20ms. PostgreSQL 18.1, a pool of 100 connections for every design.
+	const want = `1,000 payments, each sent 5 times in shuffled order from 100 workers over HTTP
+to the payments example; a charge at its card processor, or the work of an
+order, takes 20ms. PostgreSQL 18.1, a pool of 100 connections.
 
   design          charges  duplicates  replays  409s  requests/s
   check-then-act    1,216         216    3,784     0      10,255
   Store.Do          1,000           0    4,000     0         987
 
 A 409 is a client that waited a second for another request and was told to come
-back. In Store.Do the delay of the charge passes inside the transaction, so it
-holds a connection; in the other rows it holds none.
+back. An order's time passes inside its transaction, so it holds a connection of
+the API; a charge holds none.
+
+The night of article 004, a second of which is 50ms here: 30 customers whose
+client waits 10 seconds for an answer and sends the payment again under the same
+key, and a processor that takes 11.
+
+  design          customers  paid twice  charges  answered
+  check-then-act         30          30       60        30
 
 One payment of $49.00, sent by 8 workers released from a barrier at the same
 instant; READ COMMITTED, no unique index on the charges. What the customer paid:
@@ -79,7 +90,7 @@ func TestDemoInColour(t *testing.T) {
 	got := written(t, Demo{DemoResult: measured(), Color: true})
 	for _, line := range strings.Split(got, "\n") {
 		want := ""
-		switch name := strings.Trim(line, " \x1b[0123456789m"); {
+		switch name := strings.TrimLeft(line, " \x1b[0123456789m"); {
 		case strings.HasPrefix(name, "check-then-act  "), strings.HasPrefix(name, "check-then-insert  "):
 			want = "\x1b[31m"
 		case strings.HasPrefix(name, "Store.Do  "):

@@ -24,7 +24,7 @@ func (p Progress) Start(name string, requests int) (sent, ended func()) {
 	}
 	bar := progressbar.NewOptions(requests,
 		progressbar.OptionSetWriter(p.W),
-		progressbar.OptionSetDescription(fmt.Sprintf("%-26s", name)), // the longest name has 26 columns
+		progressbar.OptionSetDescription(fmt.Sprintf("%-32s", name)), // the longest name has 32 columns
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionShowCount(),
 		progressbar.OptionThrottle(50*time.Millisecond),

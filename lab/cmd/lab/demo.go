@@ -14,6 +14,7 @@ import (
 
 	"github.com/pgidem/pgidem/lab/database"
 	"github.com/pgidem/pgidem/lab/experiment"
+	"github.com/pgidem/pgidem/lab/payments"
 	"github.com/pgidem/pgidem/lab/report"
 )
 
@@ -28,10 +29,13 @@ func demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Charge customers twice, and then not",
-		Long: `Demo sends a storm of payments, each several times from many workers at once,
-through a handler without a key, one that checks first and charges afterwards,
-and the two modes of the product; then one payment from eight workers released
-at the same instant. It counts the charges, prints them, and says what they mean.
+		Long: `Demo sends a storm of payments, each several times from many workers at once, to
+the payments example: a shop's API and a card processor, programs of their own.
+The API handles them without a key, then checks first and charges afterwards,
+then runs the product's two modes. After the storm a night in which the processor
+is slower than its clients are patient; then one payment from eight workers
+released at the same instant. It counts the charges, prints them, and says what
+they mean.
 
 It runs on a PostgreSQL server of its own, which it starts and removes. Progress
 goes to standard error, the result to standard output. NO_COLOR is respected.
@@ -50,7 +54,7 @@ the other designs charged none twice, for then it has shown nothing.`,
 	f.SortFlags = false
 	f.IntVar(&d.Payments, "payments", 1000, "payments in the storm")
 	f.IntVar(&d.Copies, "copies", 5, "how often each is sent, at least 2")
-	f.IntVar(&d.Workers, "workers", 100, fmt.Sprintf("how many send at once, 2 to %d; each design has a connection for every one", database.MaxConns))
+	f.IntVar(&d.Workers, "workers", 100, fmt.Sprintf("how many send at once, 2 to %d; the API has a connection for every one", database.MaxConns))
 	f.DurationVar(&d.Delay, "delay", 20*time.Millisecond, "how long a charge takes")
 	f.BoolVar(&d.json, "json", false, "write what was measured as JSON")
 	return cmd
@@ -75,11 +79,16 @@ func (d *demo) run(ctx context.Context) (err error) {
 	progress := report.Progress{W: os.Stderr, Terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	d.Progress = progress.Start
 	fmt.Fprintln(os.Stderr, "Starting a PostgreSQL server for the demo alone ...")
-	db, err := database.Start(ctx, d.Conns())
+	db, err := database.Start(ctx, experiment.BarrierWorkers)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	fmt.Fprintln(os.Stderr, "Building the payments example ...")
+	if d.Programs, err = payments.Build(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Programs.Close()) }()
 	result, err := d.Run(ctx, db.Pool)
 	if err != nil {
 		return err

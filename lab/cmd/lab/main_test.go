@@ -56,7 +56,7 @@ func TestDemoPrintsTheTables(t *testing.T) {
 	if got := code(t, cmd.Run()); got != 0 {
 		t.Fatalf("exit code %d\n%s%s", got, stdout, stderr)
 	}
-	for _, text := range []string{"requests/s", "no key", "check-then-act", "Store.Do", "Store.Hold", "article 000", "exactly once"} {
+	for _, text := range []string{"requests/s", "no key", "check-then-act", "HandlerTx", "Handler (charges)", "paid twice", "Store.Do", "article 000", "exactly once"} {
 		if !strings.Contains(stdout.String(), text) {
 			t.Errorf("no %q in:\n%s", text, stdout)
 		}
@@ -64,7 +64,7 @@ func TestDemoPrintsTheTables(t *testing.T) {
 	if strings.ContainsAny(stdout.String()+stderr.String(), "\x1b\r") {
 		t.Errorf("it writes to a file as to a terminal:\n%q\n%q", stdout, stderr)
 	}
-	if !strings.Contains(stderr.String(), "storm: Store.Hold: 100 requests in ") {
+	if !strings.Contains(stderr.String(), "storm: pgidem Handler (charges): 100 requests in ") {
 		t.Errorf("no progress in:\n%s", stderr)
 	}
 }
@@ -83,7 +83,7 @@ func TestDemoWritesJSON(t *testing.T) {
 	if err := d.Decode(&result); err != nil || d.More() {
 		t.Fatalf("not one JSON document: %v", err)
 	}
-	if result.PostgreSQL == "" || result.Conns != 20 || len(result.Storm) != 4 || len(result.Barrier) != 2 {
+	if result.PostgreSQL == "" || result.Workers != 20 || len(result.Storm) != 4 || len(result.Night) != 2 || len(result.Barrier) != 2 {
 		t.Errorf("%+v", result)
 	}
 	for _, r := range result.Storm {
