@@ -123,6 +123,15 @@ WHERE k.tenant_id = $1
   AND k.fence = $4
   AND k.claim_id = $5
   AND k.status = 'in_flight'
+  -- a step that began and was not recorded may have had its effect
+  AND NOT EXISTS (
+      SELECT 1
+      FROM idem.steps AS s
+      WHERE s.tenant_id = $1
+        AND s.endpoint = $2
+        AND s.key = $3
+        AND s.finished_at IS NULL
+  )
 `
 
 type LeaseReleaseParams struct {
@@ -154,6 +163,15 @@ type LeaseReleaseParams struct {
 //	  AND k.fence = $4
 //	  AND k.claim_id = $5
 //	  AND k.status = 'in_flight'
+//	  -- a step that began and was not recorded may have had its effect
+//	  AND NOT EXISTS (
+//	      SELECT 1
+//	      FROM idem.steps AS s
+//	      WHERE s.tenant_id = $1
+//	        AND s.endpoint = $2
+//	        AND s.key = $3
+//	        AND s.finished_at IS NULL
+//	  )
 func (q *Queries) LeaseRelease(ctx context.Context, db DBTX, arg LeaseReleaseParams) (int64, error) {
 	result, err := db.Exec(ctx, leaseRelease,
 		arg.TenantID,

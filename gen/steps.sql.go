@@ -7,9 +7,184 @@ package gen
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
 )
+
+const stepBegin = `-- name: StepBegin :one
+WITH held AS (
+    UPDATE idem.keys AS k
+    SET locked_until = statement_timestamp() + $6::interval
+    WHERE k.tenant_id = $2
+      AND k.endpoint = $3
+      AND k.key = $4
+      AND k.fence = $7
+      AND k.claim_id = $8
+      AND k.status = 'in_flight'
+    RETURNING k.fence
+)
+INSERT INTO idem.steps AS s (
+    begun_at,
+    position,
+    tenant_id,
+    endpoint,
+    key,
+    name
+)
+SELECT
+    statement_timestamp(),
+    $1::integer,
+    $2,
+    $3,
+    $4,
+    $5::text
+FROM held
+ON CONFLICT (tenant_id, endpoint, key, name) DO UPDATE
+SET begun_at = excluded.begun_at
+WHERE s.finished_at IS NULL
+RETURNING s.position
+`
+
+type StepBeginParams struct {
+	Position int32
+	TenantID string
+	Endpoint string
+	Key      string
+	Name     string
+	Lease    time.Duration
+	Fence    int64
+	ClaimID  pgtype.UUID
+}
+
+// Announces a step before its effect is asked for, and extends the lease in the same fenced write. Again for a step that began
+// and was not recorded. No row: the lease is another's, or the step is recorded.
+//
+// Cost: one row version of the key (HOT) and one row; with StepFinish two round trips and about 700 bytes of WAL a step.
+//
+//	WITH held AS (
+//	    UPDATE idem.keys AS k
+//	    SET locked_until = statement_timestamp() + $6::interval
+//	    WHERE k.tenant_id = $2
+//	      AND k.endpoint = $3
+//	      AND k.key = $4
+//	      AND k.fence = $7
+//	      AND k.claim_id = $8
+//	      AND k.status = 'in_flight'
+//	    RETURNING k.fence
+//	)
+//	INSERT INTO idem.steps AS s (
+//	    begun_at,
+//	    position,
+//	    tenant_id,
+//	    endpoint,
+//	    key,
+//	    name
+//	)
+//	SELECT
+//	    statement_timestamp(),
+//	    $1::integer,
+//	    $2,
+//	    $3,
+//	    $4,
+//	    $5::text
+//	FROM held
+//	ON CONFLICT (tenant_id, endpoint, key, name) DO UPDATE
+//	SET begun_at = excluded.begun_at
+//	WHERE s.finished_at IS NULL
+//	RETURNING s.position
+func (q *Queries) StepBegin(ctx context.Context, db DBTX, arg StepBeginParams) (int32, error) {
+	row := db.QueryRow(ctx, stepBegin,
+		arg.Position,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Name,
+		arg.Lease,
+		arg.Fence,
+		arg.ClaimID,
+	)
+	var position int32
+	err := row.Scan(&position)
+	return position, err
+}
+
+const stepFinish = `-- name: StepFinish :one
+WITH held AS (
+    UPDATE idem.keys AS k
+    SET locked_until = statement_timestamp() + $6::interval
+    WHERE k.tenant_id = $2
+      AND k.endpoint = $3
+      AND k.key = $4
+      AND k.fence = $7
+      AND k.claim_id = $8
+      AND k.status = 'in_flight'
+    RETURNING k.fence
+)
+UPDATE idem.steps AS s
+SET
+    finished_at = statement_timestamp(),
+    output = $1::bytea
+FROM held
+WHERE s.tenant_id = $2
+  AND s.endpoint = $3
+  AND s.key = $4
+  AND s.name = $5
+  AND s.finished_at IS NULL
+RETURNING s.position
+`
+
+type StepFinishParams struct {
+	Output   []byte
+	TenantID string
+	Endpoint string
+	Key      string
+	Name     string
+	Lease    time.Duration
+	Fence    int64
+	ClaimID  pgtype.UUID
+}
+
+// Records what a step returned, and extends the lease in the same fenced write. No row: the lease is another's, or the step is
+// recorded already.
+//
+//	WITH held AS (
+//	    UPDATE idem.keys AS k
+//	    SET locked_until = statement_timestamp() + $6::interval
+//	    WHERE k.tenant_id = $2
+//	      AND k.endpoint = $3
+//	      AND k.key = $4
+//	      AND k.fence = $7
+//	      AND k.claim_id = $8
+//	      AND k.status = 'in_flight'
+//	    RETURNING k.fence
+//	)
+//	UPDATE idem.steps AS s
+//	SET
+//	    finished_at = statement_timestamp(),
+//	    output = $1::bytea
+//	FROM held
+//	WHERE s.tenant_id = $2
+//	  AND s.endpoint = $3
+//	  AND s.key = $4
+//	  AND s.name = $5
+//	  AND s.finished_at IS NULL
+//	RETURNING s.position
+func (q *Queries) StepFinish(ctx context.Context, db DBTX, arg StepFinishParams) (int32, error) {
+	row := db.QueryRow(ctx, stepFinish,
+		arg.Output,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Name,
+		arg.Lease,
+		arg.Fence,
+		arg.ClaimID,
+	)
+	var position int32
+	err := row.Scan(&position)
+	return position, err
+}
 
 const stepForget = `-- name: StepForget :execrows
 
@@ -48,6 +223,366 @@ func (q *Queries) StepForget(ctx context.Context, db DBTX, arg StepForgetParams)
 		arg.TenantID,
 		arg.Endpoint,
 		arg.Key,
+		arg.ClaimID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const stepList = `-- name: StepList :many
+SELECT
+    name,
+    position,
+    begun_at,
+    finished_at,
+    output
+FROM idem.steps
+WHERE tenant_id = $1
+  AND endpoint = $2
+  AND key = $3
+ORDER BY position
+`
+
+type StepListParams struct {
+	TenantID string
+	Endpoint string
+	Key      string
+}
+
+type StepListRow struct {
+	Name       string
+	Position   int32
+	BegunAt    time.Time
+	FinishedAt *time.Time
+	Output     []byte
+}
+
+// Reads the steps of a key, in the order in which they run.
+//
+//	SELECT
+//	    name,
+//	    position,
+//	    begun_at,
+//	    finished_at,
+//	    output
+//	FROM idem.steps
+//	WHERE tenant_id = $1
+//	  AND endpoint = $2
+//	  AND key = $3
+//	ORDER BY position
+func (q *Queries) StepList(ctx context.Context, db DBTX, arg StepListParams) ([]StepListRow, error) {
+	rows, err := db.Query(ctx, stepList, arg.TenantID, arg.Endpoint, arg.Key)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []StepListRow
+	for rows.Next() {
+		var i StepListRow
+		if err := rows.Scan(
+			&i.Name,
+			&i.Position,
+			&i.BegunAt,
+			&i.FinishedAt,
+			&i.Output,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const stepLoad = `-- name: StepLoad :one
+SELECT
+    position,
+    finished_at,
+    output
+FROM idem.steps
+WHERE tenant_id = $1
+  AND endpoint = $2
+  AND key = $3
+  AND name = $4
+`
+
+type StepLoadParams struct {
+	TenantID string
+	Endpoint string
+	Key      string
+	Name     string
+}
+
+type StepLoadRow struct {
+	Position   int32
+	FinishedAt *time.Time
+	Output     []byte
+}
+
+// Reads one step.
+//
+//	SELECT
+//	    position,
+//	    finished_at,
+//	    output
+//	FROM idem.steps
+//	WHERE tenant_id = $1
+//	  AND endpoint = $2
+//	  AND key = $3
+//	  AND name = $4
+func (q *Queries) StepLoad(ctx context.Context, db DBTX, arg StepLoadParams) (StepLoadRow, error) {
+	row := db.QueryRow(ctx, stepLoad,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Name,
+	)
+	var i StepLoadRow
+	err := row.Scan(&i.Position, &i.FinishedAt, &i.Output)
+	return i, err
+}
+
+const stepProbe = `-- name: StepProbe :one
+INSERT INTO idem.steps (
+    begun_at,
+    finished_at,
+    position,
+    tenant_id,
+    endpoint,
+    key,
+    name,
+    output
+)
+VALUES (
+    statement_timestamp(),
+    statement_timestamp(),
+    $1::integer,
+    $2,
+    $3,
+    $4,
+    $5,
+    '\x'
+)
+ON CONFLICT (tenant_id, endpoint, key, name) DO NOTHING
+RETURNING position
+`
+
+type StepProbeParams struct {
+	Position int32
+	TenantID string
+	Endpoint string
+	Key      string
+	Name     string
+}
+
+// Asks whether a transaction whose COMMIT went unanswered recorded the step, by inserting it again; the insert waits for that
+// transaction to end. Only in a transaction that is always rolled back. A row comes back when no row stands. Follow it with
+// StepLoad.
+//
+//	INSERT INTO idem.steps (
+//	    begun_at,
+//	    finished_at,
+//	    position,
+//	    tenant_id,
+//	    endpoint,
+//	    key,
+//	    name,
+//	    output
+//	)
+//	VALUES (
+//	    statement_timestamp(),
+//	    statement_timestamp(),
+//	    $1::integer,
+//	    $2,
+//	    $3,
+//	    $4,
+//	    $5,
+//	    '\x'
+//	)
+//	ON CONFLICT (tenant_id, endpoint, key, name) DO NOTHING
+//	RETURNING position
+func (q *Queries) StepProbe(ctx context.Context, db DBTX, arg StepProbeParams) (int32, error) {
+	row := db.QueryRow(ctx, stepProbe,
+		arg.Position,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Name,
+	)
+	var position int32
+	err := row.Scan(&position)
+	return position, err
+}
+
+const stepRecordTx = `-- name: StepRecordTx :one
+WITH held AS (
+    UPDATE idem.keys AS k
+    SET locked_until = statement_timestamp() + $1::interval
+    WHERE k.tenant_id = $2
+      AND k.endpoint = $3
+      AND k.key = $4
+      AND k.fence = $5
+      AND k.claim_id = $6
+      AND k.status = 'in_flight'
+    RETURNING k.fence
+),
+recorded AS (
+    INSERT INTO idem.steps (
+        begun_at,
+        finished_at,
+        position,
+        tenant_id,
+        endpoint,
+        key,
+        name,
+        output
+    )
+    SELECT
+        statement_timestamp(),
+        statement_timestamp(),
+        $7::integer,
+        $2,
+        $3,
+        $4,
+        $8::text,
+        $9::bytea
+    FROM held
+    RETURNING finished_at
+)
+SELECT coalesce((SELECT finished_at FROM recorded), idem.lease_lost())::timestamptz AS finished_at
+`
+
+type StepRecordTxParams struct {
+	Lease    time.Duration
+	TenantID string
+	Endpoint string
+	Key      string
+	Fence    int64
+	ClaimID  pgtype.UUID
+	Position int32
+	Name     string
+	Output   []byte
+}
+
+// Records a step within the transaction that holds its rows, and raises IDM01 where the lease is gone, so that they cannot commit
+// even if the caller ignores the error. It is to be the last statement before COMMIT: its row lock blocks the holder's own
+// heartbeat. A step that is recorded already is a unique violation.
+//
+//	WITH held AS (
+//	    UPDATE idem.keys AS k
+//	    SET locked_until = statement_timestamp() + $1::interval
+//	    WHERE k.tenant_id = $2
+//	      AND k.endpoint = $3
+//	      AND k.key = $4
+//	      AND k.fence = $5
+//	      AND k.claim_id = $6
+//	      AND k.status = 'in_flight'
+//	    RETURNING k.fence
+//	),
+//	recorded AS (
+//	    INSERT INTO idem.steps (
+//	        begun_at,
+//	        finished_at,
+//	        position,
+//	        tenant_id,
+//	        endpoint,
+//	        key,
+//	        name,
+//	        output
+//	    )
+//	    SELECT
+//	        statement_timestamp(),
+//	        statement_timestamp(),
+//	        $7::integer,
+//	        $2,
+//	        $3,
+//	        $4,
+//	        $8::text,
+//	        $9::bytea
+//	    FROM held
+//	    RETURNING finished_at
+//	)
+//	SELECT coalesce((SELECT finished_at FROM recorded), idem.lease_lost())::timestamptz AS finished_at
+func (q *Queries) StepRecordTx(ctx context.Context, db DBTX, arg StepRecordTxParams) (time.Time, error) {
+	row := db.QueryRow(ctx, stepRecordTx,
+		arg.Lease,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Fence,
+		arg.ClaimID,
+		arg.Position,
+		arg.Name,
+		arg.Output,
+	)
+	var finished_at time.Time
+	err := row.Scan(&finished_at)
+	return finished_at, err
+}
+
+const stepUndo = `-- name: StepUndo :execrows
+WITH held AS (
+    UPDATE idem.keys AS k
+    SET locked_until = statement_timestamp() + $5::interval
+    WHERE k.tenant_id = $1
+      AND k.endpoint = $2
+      AND k.key = $3
+      AND k.fence = $6
+      AND k.claim_id = $7
+      AND k.status = 'in_flight'
+    RETURNING k.fence
+)
+DELETE FROM idem.steps AS s
+USING held
+WHERE s.tenant_id = $1
+  AND s.endpoint = $2
+  AND s.key = $3
+  AND s.name = $4
+  AND s.finished_at IS NULL
+`
+
+type StepUndoParams struct {
+	TenantID string
+	Endpoint string
+	Key      string
+	Name     string
+	Lease    time.Duration
+	Fence    int64
+	ClaimID  pgtype.UUID
+}
+
+// Takes back that a step began, because it is known to have done nothing.
+//
+//	WITH held AS (
+//	    UPDATE idem.keys AS k
+//	    SET locked_until = statement_timestamp() + $5::interval
+//	    WHERE k.tenant_id = $1
+//	      AND k.endpoint = $2
+//	      AND k.key = $3
+//	      AND k.fence = $6
+//	      AND k.claim_id = $7
+//	      AND k.status = 'in_flight'
+//	    RETURNING k.fence
+//	)
+//	DELETE FROM idem.steps AS s
+//	USING held
+//	WHERE s.tenant_id = $1
+//	  AND s.endpoint = $2
+//	  AND s.key = $3
+//	  AND s.name = $4
+//	  AND s.finished_at IS NULL
+func (q *Queries) StepUndo(ctx context.Context, db DBTX, arg StepUndoParams) (int64, error) {
+	result, err := db.Exec(ctx, stepUndo,
+		arg.TenantID,
+		arg.Endpoint,
+		arg.Key,
+		arg.Name,
+		arg.Lease,
+		arg.Fence,
 		arg.ClaimID,
 	)
 	if err != nil {

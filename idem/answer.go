@@ -26,7 +26,9 @@ func (r *keyRow) completion() (status string, arg gen.KeyCompleteParams) {
 		Fence:          r.claimed.Fence,
 	}
 	if !r.dropsBody() {
-		arg.ResponseBody = append([]byte{}, r.answer.Body...) // an empty body is kept, only a dropped one is NULL
+		if arg.ResponseBody = r.answer.Body; arg.ResponseBody == nil {
+			arg.ResponseBody = []byte{} // an empty body is kept, only a dropped one is NULL
+		}
 	}
 	return status, arg
 }

@@ -55,7 +55,7 @@ func TestP10OneClock(t *testing.T) {
 				t.Errorf("fence %d after %d", lease2.Fence(), lease1.Fence())
 			}
 			clock.Set(ahead - time.Hour) // the clock steps back, and the fence rises all the same
-			if err := lease2.Release(b.ctx); err != nil {
+			if err := lease2.Abandon(b.ctx); err != nil {
 				t.Fatal(err)
 			}
 			lease3, _, err := holder.Claim(b.ctx, b.key("k"))

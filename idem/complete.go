@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"time"
@@ -12,8 +13,12 @@ import (
 )
 
 // Complete records the answer, which is what every later caller gets, and ends the lease. It succeeds on a lapsed lease that
-// nobody took, and again for a completion whose confirmation was lost. ErrLeaseLost: the key is another's and its answer
-// counts. ErrCommitUnknown: the record could not be confirmed; the same key will tell.
+// nobody took.
+//
+// nil means that r stands: recorded now, or earlier by this lease, in a Complete whose confirmation was lost or a CompleteTx that
+// committed. ErrLeaseLost: r was not recorded, and Claim returns what was: the key is another's, or this lease had completed it
+// with an answer that differs as stored, in any byte, or in a Complete that returned nil. ErrCommitUnknown: the record could not
+// be confirmed; the same r again, or the same key, will tell.
 func (l *Lease) Complete(ctx context.Context, r *Response) error {
 	_, err := l.complete(ctx, r)
 	return l.report(ctx, "complete", err)
@@ -45,7 +50,7 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 		return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
 	}
 	row.loaded = &gen.KeyLoadRow{Status: status, CompletedAt: at}
-	if at == nil { // no row fitted: finished by an earlier try of this very completion, or lost
+	if at == nil { // no row fitted: finished before by this lease, or lost
 		stands, err := l.load(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
@@ -54,14 +59,33 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 		if row.loaded == nil || row.loaded.ClaimID != row.claimID || !isFinished(row.loaded.Status) {
 			return nil, ErrLeaseLost
 		}
+		if !isStored(row.loaded, arg) {
+			l.set(leaseCompleted)
+			return nil, fmt.Errorf("%w: it was completed with another answer, which stands", ErrLeaseLost)
+		}
 	}
 	l.set(leaseCompleted)
 	return row.recorded(), nil
 }
 
+// isStored reports whether found is the very answer that arg records: an earlier try of the same completion, not another one.
+func isStored(found *gen.KeyLoadRow, arg gen.KeyCompleteParams) bool {
+	ref := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	return found.Status == arg.Status &&
+		found.ResponseStatus != nil && *found.ResponseStatus == arg.ResponseStatus &&
+		bytes.Equal(found.ResponseHeader, arg.ResponseHeader) &&
+		bytes.Equal(found.ResponseBody, arg.ResponseBody) && (found.ResponseBody == nil) == (arg.ResponseBody == nil) &&
+		ref(found.ProviderRef) == ref(arg.ProviderRef)
+}
+
 // CompleteTx records the answer as part of tx, beside local rows that are to commit with it. It is to be the last statement
-// before Commit, for its row lock blocks the heartbeat, and to be called outside savepoints: a lost lease raises an SQL error
-// (ErrLeaseLost), so that tx cannot commit even if the caller ignores it, unless it rolls back to a savepoint. The key is
+// before Commit, for its row lock blocks the heartbeat, and to be called outside savepoints: a lost or ended lease raises an SQL
+// error (ErrLeaseLost), so that tx cannot commit even if the caller ignores it, unless it rolls back to a savepoint. The key is
 // finished once tx has committed; if it rolls back the lease goes on.
 func (l *Lease) CompleteTx(ctx context.Context, tx pgx.Tx, r *Response) error {
 	return l.report(ctx, "complete", l.completeTx(ctx, tx, r))
@@ -74,13 +98,17 @@ func (l *Lease) completeTx(ctx context.Context, tx pgx.Tx, r *Response) error {
 	if err := checkAnswer(r); err != nil {
 		return err
 	}
-	if err := l.enter(leaseCompletedTx, leaseOpen, leaseCompletedTx); err != nil {
-		return err
-	}
+	ended := l.enter(leaseCompletedTx, leaseOpen, leaseCompletedTx)
 	row := l.row().Fresh().(*keyRow)
 	row.claimed, row.answer = l.row().claimed, r
+	if ended != nil {
+		row.claimed = new(claimedRow) // a fence that fits no row, for the SQL error that keeps tx from committing
+	}
 	t := new(engine.Trip)
 	row.Complete(t)
 	_, err := t.Send(ctx, tx)
+	if ended != nil {
+		return ended
+	}
 	return engine.LeaseLost(err)
 }

@@ -27,6 +27,7 @@ func (s *Store) Do(ctx context.Context, key Key, fn TxWork) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer o.leave()
 	turn, resp, err := o.enter(ctx)
 	if turn == nil {
 		return o.close(ctx, resp, err)
@@ -48,6 +49,7 @@ func (s *Store) DoTx(ctx context.Context, tx pgx.Tx, key Key, fn TxWork) (*Respo
 	if err != nil {
 		return nil, err
 	}
+	defer o.leave()
 	v, err := o.shared.engine.DoTx(ctx, tx, o.row, o.budget(), o.work(fn))
 	resp, err := o.answer(o.row, v, err)
 	return o.close(ctx, resp, err)
@@ -56,7 +58,7 @@ func (s *Store) DoTx(ctx context.Context, tx pgx.Tx, key Key, fn TxWork) (*Respo
 // work is fn as the engine runs it.
 func (o *operation) work(fn TxWork) engine.Work {
 	return func(ctx context.Context, tx pgx.Tx) (undo bool, err error) {
-		resp, err := fn(withHeld(ctx, o.shared, o.roomKey()), tx)
+		resp, err := fn(withinTx(withHeld(ctx, o.shared, o.roomKey())), tx)
 		if err != nil {
 			return false, &workError{err}
 		}

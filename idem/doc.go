@@ -16,7 +16,8 @@
 //
 //   - P1, one effect. For one key, however many callers, processes, retries and crashes: an effect in the same transaction
 //     happens exactly once. An effect elsewhere is always asked for under one downstream key ([Lease.DownstreamKey]); it happens
-//     at most once if the downstream refuses a repeated key. If it does not, only [StaleRefuse] prevents a second. All of it
+//     at most once if the downstream refuses a repeated key, or if it can be asked and nothing sent earlier can still take effect
+//     after its answer. If neither holds, only [StaleRefuse] prevents a second. All of it
 //     stands on durable commits: a failover that loses a commit loses the promise for that key.
 //   - P2, same answer. Every later caller gets the first answer: status, header and body byte for byte, or is told that the body
 //     was not kept ([Response.BodyDropped]).
@@ -25,9 +26,10 @@
 //   - P4, durable before visible. No answer is returned before the commit that records it is confirmed.
 //   - P5, fail closed. When the database cannot say who owns the key, the work does not run ([ErrUnavailable]).
 //   - P6, nothing looks busy for ever. Within one lease of a crash, a hang or a partition the key is free (atomic mode), handed
-//     over ([StaleRerun]) or named [ErrOutcomeUnknown] and listed for an operator ([StaleRefuse]).
-//   - P7, fenced. A holder that has lost its lease can change nothing of ours, nor commit a CompleteTx. One whose lease has lapsed
-//     but whom nobody has replaced can still extend and complete.
+//     over ([StaleRerun]), being resolved ([StaleResolve], once Policy.Settle has passed), or named [ErrOutcomeUnknown] and listed
+//     for an operator ([StaleRefuse]).
+//   - P7, fenced. A holder that has lost its lease can change nothing of ours, nor commit a StepTx or CompleteTx. One whose
+//     lease has lapsed but whom nobody has replaced can still extend and complete; one whom a resolver displaced can only complete.
 //   - P8, unknown is a state. After an effect that may have happened the key is not given back; somebody decides, nobody guesses.
 //   - P9, reading is free. Once a key's row is committed, a replay, [ErrInFlight] and [ErrMismatch] write nothing: no row version,
 //     no row lock, no transaction id. Callers that race for a new key may burn one each.

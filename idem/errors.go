@@ -28,13 +28,15 @@ var (
 	ErrCommitUnknown = engine.ErrCommitUnknown
 	// ErrInvalidKey: a part of the Key is missing, too long or not text.
 	ErrInvalidKey = errors.New("invalid key")
+	// ErrStepOrder: the work's steps are not those that were recorded before, by name and order. Nothing new was started.
+	ErrStepOrder = errors.New("the steps are not those recorded before")
 	// ErrTxOwned: fn tried to end the transaction that it was given. All of it was rolled back.
 	ErrTxOwned = engine.ErrTxOwned
 )
 
 // KeyError says which call on which key failed. Its text does not hold the key: keys are secrets of their clients.
 type KeyError struct {
-	Op         string        // do, dotx, claim, hold, lookup, extend, complete, release, abandon
+	Op         string        // do, dotx, claim, hold, lookup, step, extend, complete, release, abandon
 	Key        Key           // as the caller gave it
 	RetryAfter time.Duration // when coming back helps; 0: unknown, or never
 	// FingerprintVersion is the version of the stored fingerprint, where ErrMismatch may be due to its age alone: compute

@@ -8,7 +8,7 @@ import (
 
 // Event tells Observe how a call ended. It never holds the key itself.
 type Event struct {
-	Op       string // do, dotx, claim, hold, extend, complete, release, abandon
+	Op       string // do, dotx, claim, hold, resolve, step, extend, complete, release, abandon
 	Tenant   string
 	Endpoint string
 	Outcome  Outcome
@@ -32,6 +32,7 @@ const (
 	OutcomeUnavailable    Outcome = "unavailable"
 	OutcomeCommitUnknown  Outcome = "commit_unknown"
 	OutcomeInvalid        Outcome = "invalid"
+	OutcomeStepOrder      Outcome = "step_order"
 	OutcomeError          Outcome = "error" // fn's own error, or the caller gave up
 )
 
@@ -62,6 +63,7 @@ func outcomeOf(resp *Response, err error) Outcome {
 		{ErrCommitUnknown, OutcomeCommitUnknown},
 		{ErrUnavailable, OutcomeUnavailable},
 		{ErrInvalidKey, OutcomeInvalid},
+		{ErrStepOrder, OutcomeStepOrder},
 	} {
 		if errors.Is(err, kind.err) {
 			return kind.outcome

@@ -23,7 +23,7 @@ type Fingerprint string
 const AnyRequest Fingerprint = "\x00"
 
 // fingerprintVersion is what FingerprintOf and FingerprintJSON compute. Another algorithm, or another canonical text, is another
-// version, and FingerprintAt keeps computing this one.
+// version, and FingerprintAt and FingerprintJSONAt keep computing this one.
 const fingerprintVersion = 1
 
 // What a digest was computed over stands at its head, so that two kinds never collide.
@@ -48,15 +48,28 @@ func FingerprintOf(parts ...[]byte) Fingerprint {
 // not know is an error: a newer build stored the key, and this one cannot say whether the request is the same, so it must not
 // run (503, not 422). So is 0, which no algorithm has.
 //
-// It stands for FingerprintOf alone: over a JSON document it computes, at every version, another fingerprint than
-// FingerprintJSON. That has no such counterpart yet, because version 1 is the first and is what FingerprintJSON computes; version
-// 2 will bring a FingerprintJSONAt with it. Until then a JSON fingerprint stored under another version is unknown as above, and
-// the error of FingerprintAt says so.
+// It stands for FingerprintOf alone; FingerprintJSONAt is that of FingerprintJSON. Which of the two computed a fingerprint is not
+// to be seen in it, so a caller asks by the one that it uses.
 func FingerprintAt(version byte, parts ...[]byte) (Fingerprint, error) {
-	if version != fingerprintVersion {
-		return "", fmt.Errorf("idem: fingerprint version %d is unknown; this build knows version %d", version, fingerprintVersion)
+	if err := knownVersion(version); err != nil {
+		return "", err
 	}
 	return FingerprintOf(parts...), nil
+}
+
+// FingerprintJSONAt returns what FingerprintJSON returns, or returned, at the given version; see FingerprintAt.
+func FingerprintJSONAt(version byte, doc []byte, parts ...[]byte) (Fingerprint, error) {
+	if err := knownVersion(version); err != nil {
+		return "", err
+	}
+	return FingerprintJSON(doc, parts...), nil
+}
+
+func knownVersion(version byte) error {
+	if version != fingerprintVersion {
+		return fmt.Errorf("idem: fingerprint version %d is unknown; this build knows version %d", version, fingerprintVersion)
+	}
+	return nil
 }
 
 // FingerprintJSON returns the fingerprint of parts and a JSON document. Parts are compared as FingerprintOf compares them. Two

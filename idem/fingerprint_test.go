@@ -150,18 +150,31 @@ func TestFingerprintJSONLeavesItsArgumentsAlone(t *testing.T) {
 	}
 }
 
-func TestFingerprintAtVersion1IsFingerprintOf(t *testing.T) {
-	got, err := idem.FingerprintAt(1, []byte("a"), nil)
-	if want := idem.FingerprintOf([]byte("a"), nil); err != nil || got != want {
-		t.Errorf("FingerprintAt(1) = %x, %v; want %x", got, err, want)
+// What a row was stored under must be computed again for as long as it stands.
+func TestFingerprintAtAVersionIsWhatThatVersionComputes(t *testing.T) {
+	of, err := idem.FingerprintAt(1, []byte("a"), nil)
+	if want := idem.FingerprintOf([]byte("a"), nil); err != nil || of != want {
+		t.Errorf("FingerprintAt(1) = %x, %v; want %x", string(of), err, string(want))
+	}
+	for _, doc := range []string{` { "b" : 1, "a" : "\u00e9" } `, `{"a":1,"a":2}`, ``, `null`} {
+		got, err := idem.FingerprintJSONAt(1, []byte(doc), []byte("POST"), nil)
+		if want := idem.FingerprintJSON([]byte(doc), []byte("POST"), nil); err != nil || got != want {
+			t.Errorf("FingerprintJSONAt(1, %q) = %x, %v; want %x", doc, string(got), err, string(want))
+		}
 	}
 }
 
 func TestFingerprintAtUnknownVersionIsAnError(t *testing.T) {
 	for _, version := range []byte{0, 2, 255} {
-		f, err := idem.FingerprintAt(version, []byte("a"))
-		if f != "" || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("version %d is unknown", version)) {
-			t.Errorf("FingerprintAt(%d) = %x, %v", version, f, err)
+		of, ofErr := idem.FingerprintAt(version, []byte("a"))
+		doc, docErr := idem.FingerprintJSONAt(version, []byte("{}"), []byte("a"))
+		for name, got := range map[string]struct {
+			f   idem.Fingerprint
+			err error
+		}{"FingerprintAt": {of, ofErr}, "FingerprintJSONAt": {doc, docErr}} {
+			if got.f != "" || got.err == nil || !strings.Contains(got.err.Error(), fmt.Sprintf("version %d is unknown", version)) {
+				t.Errorf("%s(%d) = %x, %v", name, version, string(got.f), got.err)
+			}
 		}
 	}
 }

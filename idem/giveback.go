@@ -2,22 +2,37 @@ package idem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/pgidem/pgidem/gen"
 )
 
-// Release says that nothing happened: the key is given back at once, and the next caller runs. If DownstreamKey was asked for,
-// something may have happened after all: then the key is left unknown, as Abandon does, and the error is ErrOutcomeUnknown.
-// Refused once Complete was tried.
+// Release says that nothing happened: the key is given back at once, and the next caller runs. If DownstreamKey was asked for, a
+// step was begun, or the key was taken from a holder that was given up, something may have happened after all: then the key is
+// left unknown, as Abandon does, and the error is ErrOutcomeUnknown. Refused once Complete was tried.
 func (l *Lease) Release(ctx context.Context) error {
-	if l.current() == leaseOpen && l.handedOut() > 0 {
-		if err := l.abandon(ctx); err != nil {
-			return l.report(ctx, "release", err)
-		}
-		return l.report(ctx, "release", fmt.Errorf("%w: a downstream key was handed out, so the key was not given back", ErrOutcomeUnknown))
+	if l.current() != leaseOpen || !l.inDoubt() {
+		return l.report(ctx, "release", l.release(ctx))
 	}
-	return l.report(ctx, "release", l.release(ctx))
+	err := l.abandon(ctx)
+	if err == nil {
+		err = fmt.Errorf("%w: something may have been done, so the key was not given back", ErrOutcomeUnknown)
+	}
+	return l.report(ctx, "release", err)
+}
+
+// inDoubt reports whether this run, or a holder before it, may have had an effect.
+func (l *Lease) inDoubt() bool {
+	return l.handedOut() > 0 || l.steps.used() || l.row().inherited
+}
+
+// unused ends a lease under which nothing ran.
+func (l *Lease) unused(ctx context.Context) error {
+	if l.row().inherited {
+		return l.abandon(ctx)
+	}
+	return l.release(ctx)
 }
 
 func (l *Lease) release(ctx context.Context) error {
@@ -40,8 +55,13 @@ func (l *Lease) release(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	if row.loaded != nil && row.loaded.Status == statusReleased && row.loaded.Fence == l.Fence() {
+	switch {
+	case row.loaded == nil || row.loaded.Fence != l.Fence():
+	case row.loaded.Status == statusReleased:
 		return nil // an earlier try whose confirmation was lost
+	case row.loaded.Status == statusInFlight && row.loaded.ClaimID == row.claimID: // a step stands that was begun and not recorded
+		l.set(leaseOpen)
+		return errors.Join(ErrOutcomeUnknown, l.abandon(ctx))
 	}
 	return ErrLeaseLost
 }

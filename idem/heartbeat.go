@@ -57,11 +57,12 @@ func (l *Lease) beat(ctx context.Context) error {
 	})
 }
 
-// isGone looks why an extension did not fit: a key that this lease finished or gave back itself is not lost.
+// isGone looks why an extension did not fit: a key that this lease finished or gave back itself is not lost, nor is one that a
+// resolver asks about, for its holder can still complete.
 func (l *Lease) isGone(ctx context.Context) bool {
 	row, err := l.load(ctx)
 	if err != nil {
 		return false
 	}
-	return row.loaded == nil || row.loaded.Fence != l.Fence() || row.loaded.ClaimID != row.claimID
+	return row.loaded == nil || row.loaded.Fence != l.Fence() || row.loaded.ClaimID != row.claimID && row.loaded.Status != statusInFlight
 }

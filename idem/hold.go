@@ -30,6 +30,7 @@ func (s *Store) Claim(ctx context.Context, key Key) (*Lease, *Response, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	defer o.leave()
 	lease, resp, err := o.claim(ctx)
 	resp, err = o.close(ctx, resp, err)
 	return lease, resp, err
@@ -37,6 +38,7 @@ func (s *Store) Claim(ctx context.Context, key Key) (*Lease, *Response, error) {
 
 // claim asks the database once.
 func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
+	sent := time.Now()
 	row, v, err := o.shared.engine.Claim(ctx, o.row.Fresh(), o.budget())
 	o.row = row.(*keyRow)
 	switch {
@@ -45,9 +47,12 @@ func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
 	case v == engine.Finished:
 		return nil, o.row.replay(), nil
 	}
-	lease := &Lease{op: o}
-	if ctx.Err() != nil { // the caller has gone, and nothing ran
-		return nil, nil, errors.Join(context.Cause(ctx), lease.release(ctx))
+	lease := newLease(o, sent)
+	switch {
+	case ctx.Err() != nil: // the caller has gone, and nothing ran
+		return nil, nil, errors.Join(context.Cause(ctx), lease.unused(ctx))
+	case o.row.inherited && o.row.asks():
+		return o.resolve(ctx, lease)
 	}
 	return lease, nil, nil
 }
@@ -57,9 +62,10 @@ func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
 // fn's context outlives the caller's: a client that hangs up changes nothing. It is cancelled, with ErrLeaseLost as its cause,
 // only when the database says that the key is another's.
 //
-// An error of fn comes back unchanged. Wrapped in Transient it gives the key back, provided that at most one downstream key was
-// asked for (the call that failed); any other error and every panic leave the outcome unknown, and Policy.Stale applies to the
-// next caller. If fn completed the lease itself, the recorded answer is returned. If the lease was lost, so is fn's answer: the
+// An error of fn comes back unchanged. Wrapped in Transient it gives the key back, with the steps that are recorded, provided that
+// at most one downstream key was asked for outside of steps (the call that failed), no step is begun and unrecorded, and the key
+// was not taken from a holder that was given up; any other error and every panic leave the outcome unknown, and Policy.Stale
+// applies to the next caller. If fn completed the lease itself, the recorded answer is returned. If the lease was lost, so is fn's answer: the
 // recorded one is returned, or ErrLeaseLost.
 //
 // A duplicate waits up to Policy.Wait, in memory or asking again every 25 to 250 ms, then gets ErrInFlight.
@@ -68,6 +74,7 @@ func (s *Store) Hold(ctx context.Context, key Key, fn Work) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer o.leave()
 	turn, resp, err := o.enter(ctx)
 	if turn == nil {
 		return o.close(ctx, resp, err)
@@ -112,6 +119,7 @@ func (l *Lease) hold(ctx context.Context, fn Work) (*Response, error) {
 			_ = l.abandon(ctx)
 		}
 	}()
+	defer l.op.shared.running.hold(l, cancel)()
 	stop := l.keepAlive(detached, cancel)
 	defer stop()
 	resp, err := fn(withHeld(detached, l.op.shared, l.op.roomKey()), l)
@@ -126,7 +134,7 @@ func (l *Lease) hold(ctx context.Context, fn Work) (*Response, error) {
 
 // giveUp ends the lease after an error of fn. If that fails too the lease lapses by itself.
 func (l *Lease) giveUp(ctx context.Context, err error) {
-	if isTransient(err) && l.handedOut() <= 1 && l.release(ctx) == nil {
+	if isTransient(err) && l.handedOut() <= 1 && !l.row().inherited && l.release(ctx) == nil {
 		return
 	}
 	_ = l.abandon(ctx)

@@ -16,11 +16,18 @@ import (
 //
 // What is called outside, with no downstream key, is invisible to Release: only the caller knows that it happened.
 type Lease struct {
-	op *operation
+	op    *operation
+	steps steps
 
 	mu         sync.Mutex
 	state      leaseState
+	until      time.Time       // by this process's monotonic clock, from before the statement that extended it was sent
 	downstream map[string]bool // names that DownstreamKey was asked for
+}
+
+// newLease is the lease of a claim that was sent at a moment.
+func newLease(o *operation, sent time.Time) *Lease {
+	return &Lease{op: o, until: sent.Add(o.policy.Lease)}
 }
 
 type leaseState int
@@ -58,15 +65,11 @@ func (l *Lease) DownstreamKey(step string) string {
 	}
 	l.downstream[step] = true
 	l.mu.Unlock()
+	return l.downstreamKey(step)
+}
 
-	k := l.row().key
-	digest := fingerprintDigest("pgidem downstream key 1\n", [][]byte{
-		[]byte(k.Tenant), []byte(k.Endpoint), []byte(k.ID), l.row().claimed.Fingerprint, []byte(step),
-	})
-	id := []byte(digest[1:17])
-	id[6] = id[6]&0x0f | 0x80
-	id[8] = id[8]&0x3f | 0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
+func (l *Lease) downstreamKey(step string) string {
+	return downstreamKey(l.row().key, l.row().claimed.Fingerprint, step)
 }
 
 // Extend moves the end of the lease to Policy.Lease from now; a lapsed lease that nobody took is extended too. ErrLeaseLost:
@@ -77,6 +80,7 @@ func (l *Lease) Extend(ctx context.Context) error {
 
 // extend sends the extension by way of write.
 func (l *Lease) extend(write writer) error {
+	sent := time.Now()
 	changed, err := l.change(write, func(ctx context.Context, db gen.DBTX) (int64, error) {
 		return q.LeaseExtend(ctx, db, gen.LeaseExtendParams{
 			Lease: l.op.policy.Lease, TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
@@ -89,6 +93,7 @@ func (l *Lease) extend(write writer) error {
 	case !changed:
 		return ErrLeaseLost
 	}
+	l.extended(sent)
 	return nil
 }
 
@@ -103,12 +108,14 @@ func (l *Lease) enter(to leaseState, from ...leaseState) error {
 		}
 	}
 	switch l.state {
+	case leaseCompleted:
+		return errors.Join(ErrLeaseLost, errors.New("it was completed"))
 	case leaseReleased:
 		return errors.Join(ErrLeaseLost, errors.New("it was released"))
 	case leaseAbandoned:
 		return errors.Join(ErrLeaseLost, errors.New("it was abandoned"))
 	}
-	return errors.New("the lease was already completed, or completing it was tried")
+	return errors.New("completing the lease was tried, and may have succeeded")
 }
 
 func (l *Lease) set(s leaseState) {
@@ -165,10 +172,6 @@ func (l *Lease) load(ctx context.Context) (row *keyRow, err error) {
 	return row, err
 }
 
-// report dresses err and tells Observe.
 func (l *Lease) report(ctx context.Context, name string, err error) error {
-	o := *l.op
-	o.name, o.began = name, time.Now()
-	_, err = o.close(ctx, nil, err)
-	return err
+	return l.op.report(ctx, name, err)
 }

@@ -19,7 +19,7 @@ type operation struct {
 	began  time.Time
 }
 
-// open checks what the call was given. The error is ready to be returned.
+// open checks what the call was given, and counts it as running until leave. The error is ready to be returned.
 func (s *Store) open(ctx context.Context, name string, key Key, leased bool) (*operation, error) {
 	o := &operation{store: s, name: name, key: key, began: time.Now()}
 	policy, err := s.begin(key)
@@ -29,12 +29,18 @@ func (s *Store) open(ctx context.Context, name string, key Key, leased bool) (*o
 			err = ErrInFlight // a call for a key that this very call holds would wait for itself
 		}
 	}
+	if err == nil {
+		err = o.shared.running.enter()
+	}
 	if err != nil {
 		_, err = o.close(ctx, nil, err)
 		return nil, err
 	}
 	return o, nil
 }
+
+// leave ends the call, also where fn panicked.
+func (o *operation) leave() { o.shared.running.leave() }
 
 func (o *operation) roomKey() roomKey {
 	return roomKey{tenant: o.row.key.Tenant, endpoint: o.row.key.Endpoint, id: o.row.key.ID}
@@ -70,6 +76,14 @@ func (o *operation) answer(row engine.Row, v engine.Verdict, err error) (*Respon
 		return o.row.replay(), nil
 	}
 	return o.row.recorded(), nil
+}
+
+// report dresses the error of a part of the call, and tells Observe of it.
+func (o *operation) report(ctx context.Context, name string, err error) error {
+	part := *o
+	part.name, part.began = name, time.Now()
+	_, err = part.close(ctx, nil, err)
+	return err
 }
 
 // close ends the call: it dresses the Store's own errors as *KeyError, leaves those of fn as they are, and tells Observe.

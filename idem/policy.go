@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
@@ -24,6 +25,10 @@ const (
 	// StaleRerun takes the key over and runs the work again under a higher fence. Right when, and only when, the downstream
 	// refuses to repeat a key that it has seen: give it Lease.DownstreamKey.
 	StaleRerun
+	// StaleResolve asks the downstream what happened, once Policy.Settle has passed since the lease ended. Right where the
+	// downstream can be asked and nothing sent earlier can still take effect after its answer: because it says what is pending, or
+	// because Settle is longer than a call may take.
+	StaleResolve
 )
 
 // Policy is how a Store treats its keys. The zero value is ready to use.
@@ -41,6 +46,12 @@ type Policy struct {
 	Scope Scope
 	// Stale is what becomes of abandoned keys. Zero: StaleRefuse.
 	Stale StalePolicy
+	// Settle is how long StaleResolve waits after the end of a lease before it asks: longer than a call that was sent before can
+	// still take to have its effect. 0: one Lease.
+	Settle time.Duration
+	// Resolve asks the downstream about an abandoned key under StaleResolve, for work without steps. nil: the work runs again, and
+	// its begun steps are asked one by one (Call.Ask); one that cannot be asked is ErrOutcomeUnknown.
+	Resolve Resolver
 	// Handler names the work, and is stored with the key, for a background run that has only the key's row. Empty: none.
 	Handler string
 	// MaxBody is the size in bytes up to which an answer's body is kept. A larger one finishes its key without it, and a
@@ -52,19 +63,31 @@ type Policy struct {
 func (p Policy) withDefaults() (Policy, error) {
 	defaultTo(&p.Retention, 24*time.Hour)
 	defaultTo(&p.Lease, 90*time.Second)
+	defaultTo(&p.Settle, p.Lease)
 	defaultTo(&p.Wait, time.Second)
 	defaultTo(&p.MaxBody, 1<<20)
 	switch {
-	case p.Lease < 0 || p.Retention < 0 || p.MaxBody < 0:
-		return p, fmt.Errorf("policy: Lease %v, Retention %v and MaxBody %d must not be negative", p.Lease, p.Retention, p.MaxBody)
+	case p.Lease < 0 || p.Retention < 0 || p.Settle < 0 || p.MaxBody < 0:
+		return p, fmt.Errorf("policy: Lease %v, Retention %v, Settle %v and MaxBody %d must not be negative",
+			p.Lease, p.Retention, p.Settle, p.MaxBody)
 	case p.Retention < p.Lease:
 		return p, fmt.Errorf("policy: Retention %v is shorter than Lease %v: a key would be forgotten while it is held", p.Retention, p.Lease)
 	case p.Scope < ScopeEndpoint || p.Scope > ScopeTenant:
 		return p, fmt.Errorf("policy: unknown Scope %d", p.Scope)
-	case p.Stale < StaleRefuse || p.Stale > StaleRerun:
+	case p.Stale < StaleRefuse || p.Stale > StaleResolve:
 		return p, fmt.Errorf("policy: unknown Stale %d", p.Stale)
+	case p.Resolve != nil && p.Stale != StaleResolve:
+		return p, errors.New("policy: Resolve is set and Stale is not StaleResolve: the downstream would never be asked")
 	}
 	return p, nil
+}
+
+// settle is how long after the end of a lease the key may be taken.
+func (p Policy) settle() time.Duration {
+	if p.Stale == StaleResolve {
+		return p.Settle
+	}
+	return 0
 }
 
 func defaultTo[T comparable](field *T, value T) {

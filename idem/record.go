@@ -19,7 +19,7 @@ const (
 
 // Record is a key as it stands in the database.
 type Record struct {
-	Key         Key // Fingerprint as stored; Request is not read
+	Key         Key // Fingerprint and Request as stored
 	State       State
 	Fence       int64 // rises with every claim
 	Attempts    int   // claims of this life
@@ -30,11 +30,38 @@ type Record struct {
 	CompletedAt *time.Time // nil until finished
 	ExpiresAt   time.Time  // when a finished key is forgotten
 	Response    *Response  // nil until finished
+	Steps       []StepRecord
+
+	stored Key // as stored: scoped
 }
 
-func newRecord(key Key, found gen.KeyLookupRow) *Record {
-	key.Fingerprint = Fingerprint(found.Fingerprint)
+// StepRecord is a recovery point as it stands in the database.
+type StepRecord struct {
+	Name       string
+	BegunAt    time.Time
+	FinishedAt *time.Time // nil: it began, and what it did is not recorded
+	Output     []byte
+}
+
+// DownstreamKey is what Lease.DownstreamKey was for the key's holder: the key under which to ask.
+func (r *Record) DownstreamKey(step string) string {
+	return downstreamKey(r.stored, []byte(r.Key.Fingerprint), step)
+}
+
+// Begun are the steps that began and were not recorded: those to ask about.
+func (r *Record) Begun() (begun []StepRecord) {
+	for _, s := range r.Steps {
+		if s.FinishedAt == nil {
+			begun = append(begun, s)
+		}
+	}
+	return begun
+}
+
+func newRecord(key, stored Key, found gen.KeyLookupRow, steps []gen.StepListRow) *Record {
+	key.Fingerprint, key.Request = Fingerprint(found.Fingerprint), string(found.Request)
 	r := &Record{
+		stored:      stored,
 		Key:         key,
 		State:       State(found.State),
 		Fence:       found.Fence,
@@ -58,6 +85,9 @@ func newRecord(key Key, found gen.KeyLookupRow) *Record {
 			CompletedAt:    found.CompletedAt,
 		}}
 		r.Response = row.replay()
+	}
+	for _, s := range steps {
+		r.Steps = append(r.Steps, StepRecord{Name: s.Name, BegunAt: s.BegunAt, FinishedAt: s.FinishedAt, Output: s.Output})
 	}
 	return r
 }

@@ -6,7 +6,7 @@ import "time"
 type Response struct {
 	Status      int                 // 0 to 999, as the caller's protocol has it; 0 where it has none
 	Header      map[string][]string // the lines to keep; CR, LF and NUL in values are stored as spaces, as on the wire
-	Body        []byte              // kept up to Policy.MaxBody
+	Body        []byte              // kept up to Policy.MaxBody; not copied, so not to be changed once the Store has it
 	Failed      bool                // a definitive refusal, such as a declined card: its effect is undone where it is ours, and it replays
 	ProviderRef string              // the downstream's own name for the effect, for operators; UTF-8 without NUL
 

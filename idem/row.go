@@ -26,6 +26,8 @@ type keyRow struct {
 	claimed *claimedRow
 	loaded  *gen.KeyLoadRow
 	absent  bool // the probe's insert won, so no row stands; what was loaded is the probe's own
+	// inherited: taken from a holder that was given up, so that an effect of its own may stand.
+	inherited bool
 	// retryAfter and version go into the KeyError of a Refused verdict.
 	retryAfter time.Duration
 	version    byte
@@ -94,9 +96,16 @@ func (r *keyRow) Reclaim(t *engine.Trip) {
 		t.Add(taken(r, func(ctx context.Context, db gen.DBTX) (gen.KeyResumeRow, error) { return q.KeyResume(ctx, db, arg) }))
 	case seen.Status == statusInFlight:
 		arg := gen.KeyTakeOverParams{
-			Lease: r.policy.Lease, ClaimID: r.claimID,
+			Lease: r.policy.Lease, ClaimID: r.claimID, Settle: r.policy.settle(),
 			TenantID: r.key.Tenant, Endpoint: r.key.Endpoint, Key: r.key.ID,
 			SeenFence: seen.Fence, SeenClaimID: seen.ClaimID,
+		}
+		r.inherited = true
+		if r.asks() {
+			t.Add(taken(r, func(ctx context.Context, db gen.DBTX) (gen.KeyResolveRow, error) {
+				return q.KeyResolve(ctx, db, gen.KeyResolveParams(arg))
+			}))
+			return
 		}
 		t.Add(taken(r, func(ctx context.Context, db gen.DBTX) (gen.KeyTakeOverRow, error) { return q.KeyTakeOver(ctx, db, arg) }))
 	default:
@@ -114,6 +123,9 @@ func (r *keyRow) Reclaim(t *engine.Trip) {
 		})
 	}
 }
+
+// asks reports whether an abandoned key is taken to ask about it, and not yet to run.
+func (r *keyRow) asks() bool { return r.policy.Stale == StaleResolve && r.policy.Resolve != nil }
 
 // Complete records the answer in the transaction that holds the effect.
 func (r *keyRow) Complete(t *engine.Trip) {
@@ -146,7 +158,7 @@ func (r *keyRow) MarkUnknown(t *engine.Trip) {
 }
 
 // taken makes a trip's statement of one that takes the key or returns no row.
-func taken[R gen.KeyClaimRow | gen.KeyRenewRow | gen.KeyResumeRow | gen.KeyTakeOverRow](
+func taken[R gen.KeyClaimRow | gen.KeyRenewRow | gen.KeyResumeRow | gen.KeyTakeOverRow | gen.KeyResolveRow](
 	r *keyRow, take func(context.Context, gen.DBTX) (R, error),
 ) engine.Statement {
 	return func(ctx context.Context, db gen.DBTX) error {

@@ -31,6 +31,7 @@ type shared struct {
 	engine    engine.Engine
 	heartbeat *engine.Reserve // heartbeats only, so that they never queue behind a completion
 	room      room
+	running   running
 }
 
 // With returns a Store for a route with a policy of its own: same pool, same connections, same waiting room.
@@ -72,7 +73,7 @@ func (s *Store) begin(key Key) (Policy, error) {
 	return policy, key.validate()
 }
 
-// Lookup reads a key without touching it. key.Fingerprint is not looked at. ErrNotFound where there is no such key; an expired
+// Lookup reads a key and its steps without touching them. key.Fingerprint is not looked at. ErrNotFound where there is no such key; an expired
 // key that no sweep has deleted yet is still found.
 func (s *Store) Lookup(ctx context.Context, key Key) (*Record, error) {
 	key.Fingerprint = AnyRequest
@@ -81,9 +82,13 @@ func (s *Store) Lookup(ctx context.Context, key Key) (*Record, error) {
 	}
 	stored := key.scoped(s.Policy.Scope)
 	found, err := q.KeyLookup(ctx, s.Pool, gen.KeyLookupParams{TenantID: stored.Tenant, Endpoint: stored.Endpoint, Key: stored.ID})
+	var steps []gen.StepListRow
+	if err == nil {
+		steps, err = q.StepList(ctx, s.Pool, gen.StepListParams{TenantID: stored.Tenant, Endpoint: stored.Endpoint, Key: stored.ID})
+	}
 	switch {
 	case err == nil:
-		return newRecord(key, found), nil
+		return newRecord(key, stored, found, steps), nil
 	case ignoreNoRows(err) == nil:
 		err = ErrNotFound
 	default:

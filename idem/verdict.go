@@ -1,6 +1,7 @@
 package idem
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/pgidem/pgidem/idem/internal/engine"
@@ -23,6 +24,7 @@ func (r *keyRow) Mine() bool {
 	}
 	if r.leased && r.loaded.Status == statusInFlight {
 		r.claimed = &claimedRow{Fence: r.loaded.Fence, Attempts: r.loaded.Attempts, Fingerprint: r.loaded.Fingerprint}
+		r.inherited = r.loaded.Attempts > 1 // how it was taken is not known here
 		return true
 	}
 	return isFinished(r.loaded.Status)
@@ -50,10 +52,14 @@ func (r *keyRow) Verdict() (engine.Verdict, error) {
 	case found.Remaining > 0:
 		r.retryAfter = min(found.Remaining, patience(found.Age))
 		return engine.Refused, ErrInFlight
-	case r.leased && r.policy.Stale == StaleRerun:
-		return engine.Claimable, nil
+	case !r.leased || r.policy.Stale == StaleRefuse:
+		return engine.Refused, ErrOutcomeUnknown
 	}
-	return engine.Refused, ErrOutcomeUnknown
+	if left := r.policy.settle() + found.Remaining; left > 0 {
+		r.retryAfter = left
+		return engine.Refused, fmt.Errorf("%w: it is asked about once Settle has passed", ErrInFlight)
+	}
+	return engine.Claimable, nil
 }
 
 // sameRequest compares fingerprints. A caller's AnyRequest skips the comparison, a stored one does not.

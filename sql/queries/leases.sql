@@ -33,7 +33,16 @@ WHERE k.tenant_id = @tenant_id
   AND k.key = @key
   AND k.fence = @fence
   AND k.claim_id = @claim_id
-  AND k.status = 'in_flight';
+  AND k.status = 'in_flight'
+  -- a step that began and was not recorded may have had its effect
+  AND NOT EXISTS (
+      SELECT 1
+      FROM idem.steps AS s
+      WHERE s.tenant_id = @tenant_id
+        AND s.endpoint = @endpoint
+        AND s.key = @key
+        AND s.finished_at IS NULL
+  );
 
 -- name: LeaseAbandon :execrows
 -- Ends the lease at once because the outcome is unknown. Not moved forward where it has lapsed already.

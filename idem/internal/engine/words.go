@@ -3,16 +3,23 @@ package engine
 import "strings"
 
 // endsTransaction reports whether a statement in sql, which may hold several, begins with a word that would end the
-// transaction around it. ROLLBACK TO SAVEPOINT does not.
+// transaction around it. ROLLBACK TO SAVEPOINT does not, nor does the END of a routine's body: the first END there that a
+// statement begins with, which the END of a CASE never is. The other words are refused in a body too; no routine can be made of
+// them.
 //
 // It reads text as the server does with standard_conforming_strings on: quotes, dollar quotes and nested comments hide
-// what is in them. It is the first net: what slips past it (a CALL, a driver's own words) is found by the connection's
-// transaction status.
+// what is in them. What the server cannot parse does nothing at all, whichever of several statements is at fault. This is the
+// first net: what slips past it (a CALL, a driver's own words) is found by the connection's transaction status.
 func endsTransaction(sql string) bool {
-	s := scan{sql}
+	s, body := scan{sql}, false
 	for s.rest != "" {
 		switch first := s.word(); first {
-		case "COMMIT", "END", "ABORT":
+		case "END":
+			if !body {
+				return true
+			}
+			body = false
+		case "COMMIT", "ABORT":
 			return true
 		case "ROLLBACK":
 			if next := s.word(); next == "TO" || (next == "WORK" || next == "TRANSACTION") && s.word() == "TO" {
@@ -22,6 +29,11 @@ func endsTransaction(sql string) bool {
 		case "PREPARE":
 			if s.word() == "TRANSACTION" {
 				return true
+			}
+		case "CREATE":
+			if !body && s.isRoutine() {
+				body = s.skipHead()
+				continue
 			}
 		}
 		s.skipStatement()
@@ -95,31 +107,40 @@ func (s *scan) skipComment() {
 // skipStatement passes everything up to and with the semicolon that ends the statement.
 func (s *scan) skipStatement() {
 	for s.skipBlank(); s.rest != ""; s.skipBlank() {
-		switch c := s.rest[0]; {
-		case c == ';':
-			s.rest = s.rest[1:]
+		if s.token() == ";" {
 			return
-		case c == '"':
-			s.rest = s.rest[1:]
-			s.after(`"`)
-		case c == '\'':
-			s.rest = s.rest[1:]
-			s.after("'")
-		case (c == 'E' || c == 'e') && strings.HasPrefix(s.rest[1:], "'"):
-			s.rest = s.rest[2:]
-			s.skipEscaped()
-		case c == '$':
-			s.skipDollar()
-		case isWordByte(c):
-			n := 1
-			for n < len(s.rest) && (isWordByte(s.rest[n]) || s.rest[n] == '$') {
-				n++
-			}
-			s.rest = s.rest[n:]
-		default:
-			s.rest = s.rest[1:]
 		}
 	}
+}
+
+// token passes the next token, of which there must be one, and returns it as it is written: a word, or one byte of anything else.
+// What is quoted is "".
+func (s *scan) token() string {
+	n := 1
+	switch c := s.rest[0]; {
+	case c == '"':
+		s.rest = s.rest[1:]
+		s.after(`"`)
+		return ""
+	case c == '\'':
+		s.rest = s.rest[1:]
+		s.after("'")
+		return ""
+	case (c == 'E' || c == 'e') && strings.HasPrefix(s.rest[1:], "'"):
+		s.rest = s.rest[2:]
+		s.skipEscaped()
+		return ""
+	case c == '$':
+		s.skipDollar()
+		return ""
+	case isWordByte(c):
+		for n < len(s.rest) && (isWordByte(s.rest[n]) || s.rest[n] == '$') {
+			n++
+		}
+	}
+	token := s.rest[:n]
+	s.rest = s.rest[n:]
+	return token
 }
 
 // skipEscaped passes the rest of a literal in which a backslash hides the next byte, and its continuations.

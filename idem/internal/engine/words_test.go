@@ -50,14 +50,7 @@ func TestWhatOnlyLooksLikeAnEndIsLetThrough(t *testing.T) {
 // The server has the last word: no text that would end a transaction on it is let through, and no valid one that would not is
 // refused.
 func TestScannerAgreesWithTheServer(t *testing.T) {
-	pool := testdb.New(t)
-	conn, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Release()
-	pg := conn.Conn().PgConn()
-	exec := func(sql string) error { return pg.Exec(t.Context(), sql).Close() }
+	agrees := judge(t)
 	blank := rapid.SampledFrom([]string{" ", "\n", "\t", "\r", "\f", "/* ' */", "/* /* ; */ \" */", "-- ; '\n", "-- $$\r", "/* COMMIT; */", "--\n"})
 	value := rapid.SampledFrom([]string{
 		"1", "'a'", "';'", "'it''s; COMMIT'", `'\'`, `E'\''`, `E'\\'`, `E'''\''''`, `E'it''s \'x'`, `e'\'; COMMIT; \''`, "$$;$$", "$a$; COMMIT; $$ $a$", "$$'$$", "$_1$\"$_1$",
@@ -78,30 +71,48 @@ func TestScannerAgreesWithTheServer(t *testing.T) {
 				b.WriteString(value.Draw(r, "value"))
 			}
 		}
-		sql := b.String()
-		for _, s := range []string{"BEGIN", "SAVEPOINT s"} {
-			if err := exec(s); err != nil {
-				r.Fatal(err)
+		agrees(r, b.String())
+	})
+}
+
+// judge returns a function that runs a text within a transaction and compares what became of it with what the scanner says. What
+// the text leaves behind where it commits, setup clears away.
+func judge(t *testing.T, setup ...string) (agrees func(*rapid.T, string)) {
+	conn, err := testdb.New(t).Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(conn.Release)
+	exec := func(sql string) error { return conn.Conn().PgConn().Exec(t.Context(), sql).Close() }
+	clean := false
+	return func(r *rapid.T, sql string) {
+		if !clean {
+			for _, statement := range setup {
+				if err := exec(statement); err != nil {
+					r.Fatal(err)
+				}
 			}
+		}
+		if err := exec("BEGIN; SAVEPOINT outermost; SAVEPOINT s"); err != nil {
+			r.Fatal(err)
 		}
 		err := exec(sql)
-		ended := pg.TxStatus() == 'I'
-		if !ended {
-			if err := exec("ROLLBACK"); err != nil {
-				r.Fatal(err)
-			}
+		ended := exec("ROLLBACK TO outermost") != nil // it is gone with its transaction, even where another has begun
+		if err := exec("ROLLBACK"); err != nil {
+			r.Fatal(err)
 		}
+		clean = !ended
 		switch refused := endsTransaction(sql); {
 		case ended && !refused:
 			r.Fatalf("the server ended the transaction, and the scanner let it through: %q", sql)
 		case !ended && err == nil && refused:
 			r.Fatalf("the server did not end the transaction, and the scanner refused: %q", sql)
 		}
-	})
+	}
 }
 
 func FuzzScannerEndsWithAnAnswer(f *testing.F) {
-	for _, seed := range []string{"COMMIT", "SELECT 'a", "/*", "$a$", "E'\\", "$", "\"", "-", "/", "\xff", "a$", "E'"} {
+	for _, seed := range []string{"COMMIT", "SELECT 'a", "/*", "$a$", "E'\\", "$", "\"", "-", "/", "\xff", "a$", "E'", routine, routine + ";END"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, sql string) {
@@ -112,8 +123,12 @@ func FuzzScannerEndsWithAnAnswer(f *testing.F) {
 		if !endsTransaction("COMMIT;" + sql) {
 			t.Errorf("%q hides the COMMIT before it", sql)
 		}
-		if ends && !endsTransaction("SELECT ';COMMIT' ; "+sql) {
-			t.Errorf("%q: a statement before it hides its end", sql)
+		for _, before := range []string{
+			"SELECT ';COMMIT' ; ", routine + ";", routine + " ; ; ", "SELECT 1 AS begin atomic;", "CREATE FUNCTION f(begin atomic) RETURNS int RETURN 1;",
+		} {
+			if ends && !endsTransaction(before+sql) {
+				t.Errorf("%q: %q before it hides its end", sql, before)
+			}
 		}
 	})
 }

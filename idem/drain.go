@@ -1,0 +1,102 @@
+package idem
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// errDraining is why a draining Store takes no key.
+var errDraining = errors.New("the Store is being drained: this process is going down")
+
+// running is what a Store has under way.
+type running struct {
+	mu       sync.Mutex
+	draining bool
+	calls    int
+	leases   map[*Lease]context.CancelCauseFunc // of Hold
+	idle     chan struct{}                      // closed when draining and no call is left
+}
+
+// enter counts a call in, unless the Store is being drained.
+func (r *running) enter() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.draining {
+		return fmt.Errorf("%w: %w", ErrUnavailable, errDraining)
+	}
+	r.calls++
+	return nil
+}
+
+func (r *running) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls--
+	if r.draining && r.calls == 0 {
+		close(r.idle)
+	}
+}
+
+// hold notes a lease whose work runs; cancel ends its context.
+func (r *running) hold(l *Lease, cancel context.CancelCauseFunc) (done func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.leases == nil {
+		r.leases = make(map[*Lease]context.CancelCauseFunc)
+	}
+	r.leases[l] = cancel
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.leases, l)
+	}
+}
+
+// drain begins to drain; idle is closed when no call is left.
+func (r *running) drain() (idle <-chan struct{}) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.draining {
+		r.draining = true
+		r.idle = make(chan struct{})
+		if r.calls == 0 {
+			close(r.idle)
+		}
+	}
+	return r.idle
+}
+
+// give hands out the leases that are still held.
+func (r *running) give() map[*Lease]context.CancelCauseFunc {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	held := r.leases
+	r.leases = nil
+	return held
+}
+
+// Drain is for a process that is asked to go (SIGTERM in a deploy, the main cause of abandoned keys in article 004). From now on
+// no key is taken, by this Store and all that share its connections (With): calls get ErrUnavailable, and their clients come back
+// to another process. Work that runs may end until ctx does; then its context is cancelled and the leases of Hold are abandoned,
+// so that the next process goes on at once and not after a lease. nil: everything ended by itself. A Store cannot be used again.
+//
+// Work of atomic mode that outlives ctx rolls back when the process ends. Keys from Claim are their caller's to abandon.
+func (s *Store) Drain(ctx context.Context) error {
+	shared := s.common()
+	idle := shared.running.drain()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	var errs []error
+	left := shared.running.give()
+	for lease, cancel := range left {
+		cancel(errDraining)
+		errs = append(errs, lease.abandon(ctx))
+	}
+	return errors.Join(append([]error{fmt.Errorf("idem: drain: work on %d keys did not end in time; they are left to the next process: %w",
+		len(left), context.Cause(ctx))}, errs...)...)
+}
