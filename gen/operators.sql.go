@@ -518,14 +518,20 @@ WHERE leased
   AND ($1::text = '' OR tenant_id = $1::text)
   AND ($2::text = '' OR endpoint = $2::text)
   AND created_at <= statement_timestamp() - $3::interval
+  AND $4::text IN ('', CASE
+      WHEN status <> 'in_flight' THEN status
+      WHEN locked_until > statement_timestamp() THEN 'held'
+      ELSE 'abandoned'
+  END)
 ORDER BY status = 'in_flight' AND locked_until <= statement_timestamp() DESC, created_at
-LIMIT $4::integer
+LIMIT $5::integer
 `
 
 type OperatorUnresolvedParams struct {
 	TenantID string
 	Endpoint string
 	Older    time.Duration
+	State    string
 	Most     int32
 }
 
@@ -565,13 +571,19 @@ type OperatorUnresolvedRow struct {
 //	  AND ($1::text = '' OR tenant_id = $1::text)
 //	  AND ($2::text = '' OR endpoint = $2::text)
 //	  AND created_at <= statement_timestamp() - $3::interval
+//	  AND $4::text IN ('', CASE
+//	      WHEN status <> 'in_flight' THEN status
+//	      WHEN locked_until > statement_timestamp() THEN 'held'
+//	      ELSE 'abandoned'
+//	  END)
 //	ORDER BY status = 'in_flight' AND locked_until <= statement_timestamp() DESC, created_at
-//	LIMIT $4::integer
+//	LIMIT $5::integer
 func (q *Queries) OperatorUnresolved(ctx context.Context, db DBTX, arg OperatorUnresolvedParams) ([]OperatorUnresolvedRow, error) {
 	rows, err := db.Query(ctx, operatorUnresolved,
 		arg.TenantID,
 		arg.Endpoint,
 		arg.Older,
+		arg.State,
 		arg.Most,
 	)
 	if err != nil {
@@ -708,31 +720,34 @@ func (q *Queries) StatsStates(ctx context.Context, db DBTX) ([]StatsStatesRow, e
 const statsTables = `-- name: StatsTables :many
 SELECT
     t.relname::text AS name,
-    t.n_live_tup AS live_rows,
-    t.n_dead_tup AS dead_rows,
+    coalesce(t.n_live_tup, 0)::bigint AS live_rows,
+    coalesce(t.n_dead_tup, 0)::bigint AS dead_rows,
     pg_total_relation_size(t.relid)::bigint AS bytes,
-    greatest(t.last_vacuum, t.last_autovacuum) AS last_vacuum
+    t.last_vacuum,
+    t.last_autovacuum
 FROM pg_catalog.pg_stat_user_tables AS t
 WHERE t.schemaname = 'idem'
 ORDER BY t.relname
 `
 
 type StatsTablesRow struct {
-	Name       string
-	LiveRows   *int64
-	DeadRows   *int64
-	Bytes      int64
-	LastVacuum interface{}
+	Name           string
+	LiveRows       int64
+	DeadRows       int64
+	Bytes          int64
+	LastVacuum     *time.Time
+	LastAutovacuum *time.Time
 }
 
 // What the tables weigh, and what vacuum has left in them.
 //
 //	SELECT
 //	    t.relname::text AS name,
-//	    t.n_live_tup AS live_rows,
-//	    t.n_dead_tup AS dead_rows,
+//	    coalesce(t.n_live_tup, 0)::bigint AS live_rows,
+//	    coalesce(t.n_dead_tup, 0)::bigint AS dead_rows,
 //	    pg_total_relation_size(t.relid)::bigint AS bytes,
-//	    greatest(t.last_vacuum, t.last_autovacuum) AS last_vacuum
+//	    t.last_vacuum,
+//	    t.last_autovacuum
 //	FROM pg_catalog.pg_stat_user_tables AS t
 //	WHERE t.schemaname = 'idem'
 //	ORDER BY t.relname
@@ -751,6 +766,7 @@ func (q *Queries) StatsTables(ctx context.Context, db DBTX) ([]StatsTablesRow, e
 			&i.DeadRows,
 			&i.Bytes,
 			&i.LastVacuum,
+			&i.LastAutovacuum,
 		); err != nil {
 			return nil, err
 		}

@@ -81,7 +81,7 @@ var arguments = map[string]any{
 	"Settle": time.Duration(0), "Backoff": time.Duration(0), "Longest": time.Duration(0), "Jitter": 1.0,
 	"Handlers": []string{"h"}, "Attempts": int32(2),
 	"Name": "s", "Position": int32(1), "Output": []byte{},
-	"Who": "ada", "What": "settle", "Reason": "found", "Older": time.Duration(0), "Most": int32(10),
+	"Who": "ada", "What": "settle", "Reason": "found", "Older": time.Duration(0), "Most": int32(10), "State": "",
 }
 
 // argument makes the last argument of a query: a struct of named parameters, or one parameter that has no name here.

@@ -1,4 +1,5 @@
-// Command idem migrates schema idem, sweeps finished keys, shows one, and checks that the protocol can run. See idem --help.
+// Command idem migrates schema idem, sweeps finished keys, checks that the protocol can run, and lets operators look at keys and
+// settle those that are stuck. See idem --help.
 package main
 
 import (

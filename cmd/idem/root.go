@@ -24,7 +24,8 @@ variable or in the passfile.
 Exit codes: 0 done, 1 failed, 2 wrong use.`,
 		Example: `  idem migrate up
   idem check
-  idem sweep --every 1h`,
+  idem sweep --every 1h
+  idem list --state abandoned`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -40,7 +41,8 @@ Exit codes: 0 done, 1 failed, 2 wrong use.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(newHelp(root))
 	root.PersistentFlags().Var(&db, "database-url", "connection string (default $DATABASE_URL, then the PG* variables)")
-	root.AddCommand(newMigrate(&db), newSweep(&db), newShow(&db), newCheck(&db))
+	root.AddCommand(newMigrate(&db), newSweep(&db), newCheck(&db), newShow(&db), newList(&db), newStats(&db),
+		newReconcile(&db), newSettle(&db), newRelease(&db), newForget(&db))
 	return root
 }
 

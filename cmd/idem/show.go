@@ -44,7 +44,8 @@ known is null, and body_base64 is there only with --body:
   {"tenant":"acme","endpoint":"POST /charges","key":"k-1","state":"committed",
    "fence":1767225600000000,"attempts":1,"handler":"","fingerprint":"01ab...",
    "created_at":"...","claimed_at":"...","locked_until":null,"completed_at":"...",
-   "expires_at":"...","response":{"status":201,"failed":false,"provider_ref":"ch_1",
+   "expires_at":"...","steps":[{"name":"charge","begun_at":"...","finished_at":"...",
+   "output_base64":"..."}],"response":{"status":201,"failed":false,"provider_ref":"ch_1",
    "header":{"Content-Type":["application/json"]},"body_kept":true,"body_bytes":13,
    "body_base64":"..."}}`,
 		Example: `  idem show --tenant acme --endpoint 'POST /charges' 8e03978e-40d5-43e8-bc93-6894a57f9324
@@ -84,7 +85,7 @@ func (s *show) run(ctx context.Context) error {
 	record, err := store.Lookup(ctx, s.key)
 	switch {
 	case errors.Is(err, idem.ErrNotFound):
-		return fmt.Errorf("tenant %q has no such key at endpoint %q; a key of the whole tenant is at --endpoint '*'", s.key.Tenant, s.key.Endpoint)
+		return noSuchKey(s.key.Tenant, s.key.Endpoint)
 	case err != nil:
 		return withoutSchema(err)
 	case s.json:
@@ -114,6 +115,13 @@ func printRecord(out io.Writer, r *idem.Record) error {
 	line("locked until", utc(r.LockedUntil))
 	line("completed", utc(r.CompletedAt))
 	line("expires", utc(&r.ExpiresAt))
+	for _, s := range r.Steps {
+		state := "begun " + utc(&s.BegunAt) + ", outcome unknown"
+		if s.FinishedAt != nil {
+			state = "recorded " + utc(s.FinishedAt) + ", " + count(len(s.Output), "byte")
+		}
+		line("step", s.Name+": "+state)
+	}
 	if answer := r.Response; answer != nil {
 		line("status", answer.Status)
 		if answer.ProviderRef != "" {
@@ -161,6 +169,7 @@ type shown struct {
 	LockedUntil *time.Time   `json:"locked_until"`
 	CompletedAt *time.Time   `json:"completed_at"`
 	ExpiresAt   time.Time    `json:"expires_at"`
+	Steps       []stepShown  `json:"steps"`
 	Response    *shownAnswer `json:"response"`
 }
 
@@ -180,7 +189,7 @@ func newShown(r *idem.Record, body bool) shown {
 		State: r.State, Fence: r.Fence, Attempts: r.Attempts, Handler: r.Handler,
 		Fingerprint: hex.EncodeToString([]byte(r.Key.Fingerprint)),
 		CreatedAt:   r.CreatedAt.UTC(), ClaimedAt: r.ClaimedAt.UTC(), ExpiresAt: r.ExpiresAt.UTC(),
-		LockedUntil: inUTC(r.LockedUntil), CompletedAt: inUTC(r.CompletedAt),
+		LockedUntil: inUTC(r.LockedUntil), CompletedAt: inUTC(r.CompletedAt), Steps: stepsShown(r),
 	}
 	if answer := r.Response; answer != nil {
 		s.Response = &shownAnswer{

@@ -68,7 +68,7 @@ func TestShowJSONHasItsDocumentedNames(t *testing.T) {
 	names := func(v any) string {
 		var all []string
 		for _, name := range []string{"tenant", "endpoint", "key", "state", "fence", "attempts", "handler", "fingerprint", "created_at",
-			"claimed_at", "locked_until", "completed_at", "expires_at", "response",
+			"claimed_at", "locked_until", "completed_at", "expires_at", "steps", "response",
 			"status", "failed", "provider_ref", "header", "body_kept", "body_bytes", "body_base64"} {
 			if _, ok := v.(map[string]any)[name]; ok {
 				all = append(all, name)

@@ -23,6 +23,11 @@ WHERE leased
   AND (sqlc.arg(tenant_id)::text = '' OR tenant_id = sqlc.arg(tenant_id)::text)
   AND (sqlc.arg(endpoint)::text = '' OR endpoint = sqlc.arg(endpoint)::text)
   AND created_at <= statement_timestamp() - sqlc.arg(older)::interval
+  AND sqlc.arg(state)::text IN ('', CASE
+      WHEN status <> 'in_flight' THEN status
+      WHEN locked_until > statement_timestamp() THEN 'held'
+      ELSE 'abandoned'
+  END)
 ORDER BY status = 'in_flight' AND locked_until <= statement_timestamp() DESC, created_at
 LIMIT sqlc.arg(most)::integer;
 
@@ -185,10 +190,11 @@ ORDER BY o.state;
 -- What the tables weigh, and what vacuum has left in them.
 SELECT
     t.relname::text AS name,
-    t.n_live_tup AS live_rows,
-    t.n_dead_tup AS dead_rows,
+    coalesce(t.n_live_tup, 0)::bigint AS live_rows,
+    coalesce(t.n_dead_tup, 0)::bigint AS dead_rows,
     pg_total_relation_size(t.relid)::bigint AS bytes,
-    greatest(t.last_vacuum, t.last_autovacuum) AS last_vacuum
+    t.last_vacuum,
+    t.last_autovacuum
 FROM pg_catalog.pg_stat_user_tables AS t
 WHERE t.schemaname = 'idem'
 ORDER BY t.relname;
