@@ -1,6 +1,6 @@
 # make prints what it can do. Every target works in all MODULES, since ./... stops at the border of a module.
 
-MODULES := . lab tools
+MODULES := . lab tools internal/oracle examples/frameworks
 
 # Programs of tools/go.mod, pinned there and built at need.
 tool := go tool -modfile=$(CURDIR)/tools/go.mod

@@ -1,9 +1,11 @@
 package idemhttp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -87,32 +89,46 @@ func problemOf(err error) (p Problem, fault error) {
 	case errors.As(err, &handler):
 		return failed.saying("The key is free: the same request may be sent again."), err
 	}
-	for _, kind := range []struct {
-		err     error
-		problem Problem
-		detail  string
-		fault   bool
-	}{
-		{idem.ErrMismatch, keyReused, "Method, path, query or body differ from those that the key was first sent with. A new request needs a new key.", false},
-		{idem.ErrOutcomeUnknown, outcomeUnknown, "It may have taken effect. It is not run again; ask whoever runs this service.", false},
-		{idem.ErrCommitUnknown, commitUnknown, "Send the same request with the same key: it will be answered, and not run twice.", true},
-		{idem.ErrContended, claimContended, "Nothing was done. Send the same request with the same key again.", false},
-		{idem.ErrInFlight, inFlight, "Send the same request with the same key again, after the time in Retry-After.", false},
-		// its holder was replaced, so somebody else is at it
-		{idem.ErrLeaseLost, inFlight, "Send the same request with the same key again, after the time in Retry-After.", true},
-		{idem.ErrTxOwned, failed, "", true},
-		{idem.ErrUnavailable, unavailable, "Send the same request with the same key again.", true},
-		{idem.ErrInvalidKey, misconfigured, "", true},
-	} {
-		if errors.Is(err, kind.err) {
-			if kind.fault {
-				fault = err
-			}
-			return kind.problem.saying(kind.detail), fault
+	if k, ok := kindOf(err); ok {
+		if k.fault {
+			fault = err
 		}
+		return k.problem.saying(k.detail), fault
 	}
-	// The caller went away, or the policy is not one: nothing was run.
+	if errors.Is(err, context.Canceled) { // a client that has hung up is no fault
+		return unavailable, nil
+	}
+	// The policy is not one, for instance: nothing was run.
 	return unavailable, fmt.Errorf("the request was not run: %w", err)
+}
+
+// kind is what an error of the Store's own is to a client.
+type kind struct {
+	err     error
+	problem Problem
+	detail  string
+	fault   bool // of the server's, for the log
+}
+
+var kinds = []kind{
+	{idem.ErrMismatch, keyReused, "Method, path, query or body differ from those that the key was first sent with. A new request needs a new key.", false},
+	{idem.ErrOutcomeUnknown, outcomeUnknown, "It may have taken effect. It is not run again; ask whoever runs this service.", false},
+	{idem.ErrCommitUnknown, commitUnknown, "Send the same request with the same key: it will be answered, and not run twice.", true},
+	{idem.ErrContended, claimContended, "Nothing was done. Send the same request with the same key again.", false},
+	{idem.ErrInFlight, inFlight, "Send the same request with the same key again, after the time in Retry-After.", false},
+	// its holder was replaced, so somebody else is at it
+	{idem.ErrLeaseLost, inFlight, "Send the same request with the same key again, after the time in Retry-After.", true},
+	{idem.ErrTxOwned, failed, "", true},
+	{idem.ErrUnavailable, unavailable, "Send the same request with the same key again.", true},
+	{idem.ErrInvalidKey, misconfigured, "", true},
+}
+
+func kindOf(err error) (k kind, ok bool) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return errors.Is(err, k.err) })
+	if i < 0 {
+		return kind{}, false
+	}
+	return kinds[i], true
 }
 
 // keptBody is how many bytes of an answer's body a policy keeps.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// backoff draws the wait after the given number of tries evenly from zero to a bound (full jitter), so that clients that failed
+// backoff draws the wait after the given number of tries evenly below a bound (full jitter), so that clients that failed
 // together do not come back together. The bound is least after the first try, doubles with each, and stops at most.
 func backoff(tries int, least, most time.Duration) time.Duration {
 	bound := least
@@ -16,5 +16,5 @@ func backoff(tries int, least, most time.Duration) time.Duration {
 		}
 		bound *= 2
 	}
-	return rand.N(bound + 1)
+	return rand.N(bound)
 }

@@ -1,12 +1,24 @@
 package idemhttp
 
-import "bytes"
+import (
+	"bytes"
+	"math/bits"
+	"sync"
+)
 
-// chunks holds bytes as they came. Growing never copies: a 1 MiB answer in small writes costs 1 MiB, and once more to join.
+// chunks holds bytes as they came. Growing never copies; joining does, once. Large chunks are lent by pools and used for other
+// answers after free, so that an answer of 1 MiB leaves no garbage of its own.
 type chunks struct {
 	list [][]byte
 	next int // size of the next chunk; 0: as small as it gets
+	lent []*[]byte
 }
+
+// pools have chunks of 32 KiB, 64 KiB and so on up to 1 MiB, the most that is kept by default. Smaller ones are sooner made than
+// found, larger ones too rare to be held on to.
+var pools [6]sync.Pool
+
+const smallestLent = 32 << 10
 
 // expect makes room for n bytes in one piece.
 func (c *chunks) expect(n int) { c.next = n }
@@ -33,10 +45,24 @@ func (c *chunks) room(want int) []byte {
 	if last := len(c.list) - 1; last >= 0 && len(c.list[last]) < cap(c.list[last]) {
 		return c.list[last][len(c.list[last]):cap(c.list[last])]
 	}
-	size := max(c.next, want, smallest)
-	c.next = min(2*size, largest)
-	c.list = append(c.list, make([]byte, 0, size))
-	return c.list[len(c.list)-1][:size]
+	chunk := c.make(max(c.next, want, smallest))
+	c.next = min(2*cap(chunk), largest)
+	c.list = append(c.list, chunk)
+	return chunk[:cap(chunk)]
+}
+
+// make returns an empty chunk for at least size bytes.
+func (c *chunks) make(size int) []byte {
+	class := bits.Len(uint(max(size, 1)-1) / smallestLent)
+	if size < smallestLent || class >= len(pools) {
+		return make([]byte, 0, size)
+	}
+	chunk, ok := pools[class].Get().(*[]byte)
+	if !ok {
+		chunk = new(make([]byte, 0, smallestLent<<class))
+	}
+	c.lent = append(c.lent, chunk)
+	return *chunk
 }
 
 // grow counts n bytes of room as written.
@@ -45,13 +71,29 @@ func (c *chunks) grow(n int) {
 	c.list[last] = c.list[last][:len(c.list[last])+n]
 }
 
-// bytes is all of it in one piece.
+// bytes is all of it in one piece, until free.
 func (c *chunks) bytes() []byte {
 	if len(c.list) > 1 {
-		c.list = [][]byte{bytes.Join(c.list, nil)}
+		size := 0
+		for _, chunk := range c.list {
+			size += len(chunk)
+		}
+		whole := bytes.NewBuffer(c.make(size))
+		for _, chunk := range c.list {
+			whole.Write(chunk)
+		}
+		c.list = [][]byte{whole.Bytes()}
 	}
 	if len(c.list) == 0 {
 		return nil
 	}
 	return c.list[0]
+}
+
+// free gives back what was lent. Nobody may hold any of it then, and nothing is left.
+func (c *chunks) free() {
+	for _, chunk := range c.lent {
+		pools[bits.Len(uint(cap(*chunk)-1)/smallestLent)].Put(chunk)
+	}
+	*c = chunks{}
 }

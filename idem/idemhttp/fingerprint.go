@@ -3,6 +3,7 @@ package idemhttp
 import (
 	"mime"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/pgidem/pgidem/idem"
@@ -19,14 +20,17 @@ type Fingerprinter func(r *http.Request, body []byte, version byte) (idem.Finger
 // compared as idem.FingerprintJSON compares it: the order of members, white space and escapes do not matter, digits do.
 //
 // So the order of the query's parameters matters, /orders/%31 is not /orders/1, and a form a=1&b=2 is not b=2&a=1. Other headers,
-// the host and the scheme do not count.
+// the host and the scheme do not count. Where a handler outside has changed the URL (http.StripPrefix), both what was sent and
+// what it became count.
 func RequestFingerprint(r *http.Request, body []byte, version byte) (idem.Fingerprint, error) {
 	return fingerprint(r, body, version, isJSON(r))
 }
 
 func fingerprint(r *http.Request, body []byte, version byte, json bool) (idem.Fingerprint, error) {
+	sent := sentURL(r)
 	parts := [][]byte{
-		[]byte(r.Method), []byte(r.URL.EscapedPath()), []byte(r.URL.RawQuery), []byte(mediaType(r)), []byte(contentCoding(r)),
+		[]byte(r.Method), []byte(sent.EscapedPath()), []byte(sent.RawQuery), []byte(r.URL.EscapedPath()), []byte(r.URL.RawQuery),
+		[]byte(mediaType(r)), []byte(contentCoding(r)),
 	}
 	switch {
 	case version == 0 && json:
@@ -37,6 +41,14 @@ func fingerprint(r *http.Request, body []byte, version byte, json bool) (idem.Fi
 		return idem.FingerprintJSONAt(version, body, parts...)
 	}
 	return idem.FingerprintAt(version, append(parts, body)...)
+}
+
+// sentURL is the URL before anybody rewrote it: behind a router that strips /shops/1 and /shops/2, two orders look alike.
+func sentURL(r *http.Request) *url.URL {
+	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
+		return sent
+	}
+	return r.URL
 }
 
 // mediaType is the request's media type without parameters; where the header cannot be read, the header.

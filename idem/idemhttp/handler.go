@@ -92,7 +92,17 @@ func (run *leasedRun) settleEarly(ctx context.Context) error {
 	}
 	answer := run.answer()
 	answer.Body, answer.BodyDropped = nil, true
-	return run.held.lease.Complete(ctx, answer)
+	err := run.held.lease.Complete(ctx, answer)
+	if errors.Is(err, idem.ErrLeaseLost) && run.gaveBack(ctx) {
+		return nil // nothing is recorded, so nothing has to wait for its record
+	}
+	return err
+}
+
+// gaveBack reports whether the handler has given the key back.
+func (run *leasedRun) gaveBack(ctx context.Context) bool {
+	found, err := run.m.Store.Lookup(ctx, run.held.lease.Key())
+	return err == nil && found.State == idem.StateReleased && found.Fence == run.held.lease.Fence()
 }
 
 // stands reports whether the client gets what the handler wrote. It does not where another answer is on record: a rival's, or one
@@ -108,6 +118,9 @@ func (run *leasedRun) stands(ctx context.Context, key idem.Key, resp **idem.Resp
 			*resp, *err = found.Response, nil
 			(*resp).Replayed = false
 		}
+	}
+	if errors.Is(run.err, idem.ErrLeaseLost) && errors.Is(*err, idem.ErrCommitUnknown) {
+		*err = run.err // known all the same: completing was tried early, and the key is another's
 	}
 	switch {
 	case errors.Is(*err, errNotKept):

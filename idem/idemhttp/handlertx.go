@@ -44,6 +44,9 @@ func (m *Middleware) HandlerTx(fn TxHandlerFunc) http.Handler {
 			rec.send()
 			return
 		}
+		if _, known := kindOf(err); err != nil && rec != nil && !known {
+			err = &handlerError{err} // an SQL error that fn ignored, or one at COMMIT: all of it was rolled back
+		}
 		m.finish(w, in, resp, err)
 	})
 }
@@ -64,7 +67,7 @@ func (r *recorder) serveTx(ctx context.Context, in *request, tx pgx.Tx, fn TxHan
 		return nil, &handlerError{r.err}
 	case r.m.outcome(r.status) != Keep:
 		return nil, errNotKept
-	case r.short():
+	case r.short() && in.Method != http.MethodHead:
 		return nil, &handlerError{fmt.Errorf("the handler declared %d bytes and wrote %d", r.declared, r.written)}
 	}
 	return r.answer(), nil

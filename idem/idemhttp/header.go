@@ -1,6 +1,7 @@
 package idemhttp
 
 import (
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -54,7 +55,8 @@ func stored(header, before http.Header, keep func(string) bool) http.Header {
 		named[i] = http.CanonicalHeaderKey(strings.TrimSpace(name))
 	}
 	kept := make(http.Header, len(header))
-	for name, values := range header {
+	for _, name := range slices.Sorted(maps.Keys(header)) { // as net/http sends them: two spellings are one field, in this order
+		values := header[name]
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case slices.Contains(perMessage, canonical), slices.Contains(named, canonical), strings.HasPrefix(name, http.TrailerPrefix):

@@ -42,7 +42,10 @@ func ParseKey(lines []string) (string, error) {
 	} else if i := strings.IndexFunc(key, notBare); i >= 0 {
 		return "", fmt.Errorf("%w: a bare key holds visible ASCII without quote, comma, semicolon, backslash and space", ErrMalformedKey)
 	}
-	return key, checkKey(key)
+	if err := checkKey(key); err != nil {
+		return "", err
+	}
+	return key, nil
 }
 
 func notBare(c rune) bool {

@@ -33,7 +33,7 @@ type Middleware struct {
 	Endpoint func(*http.Request) string
 	// Fingerprint says which request this is; a key that comes with another one is answered 422. nil: RequestFingerprint.
 	Fingerprint Fingerprinter
-	// Outcome says by the status of an answer what becomes of the key. nil: KeepDefinitive.
+	// Outcome says by the status of an answer what becomes of the key; it is not asked about 1xx. nil: KeepDefinitive.
 	Outcome func(status int) Outcome
 	// KeepHeader says which fields of an answer are stored, by their canonical names. nil: the function KeepHeader.
 	KeepHeader func(name string) bool
@@ -54,6 +54,9 @@ func (m *Middleware) With(p idem.Policy) *Middleware {
 }
 
 func (m *Middleware) outcome(status int) Outcome {
+	if status < 200 {
+		return Unknown // 101: the answer is what comes after it
+	}
 	if m.Outcome != nil {
 		return m.Outcome(status)
 	}

@@ -30,8 +30,8 @@ func newKeyAt(birth time.Time) string {
 
 // keyBirth is when a UUIDv7 was made, by its maker's clock; false for a key of another form. A quoted key is the same key.
 func keyBirth(key string) (time.Time, bool) {
-	if quoted, ok := strings.CutPrefix(key, `"`); ok {
-		key, _, _ = strings.Cut(quoted, `"`)
+	if bare, err := ParseKey([]string{key}); err == nil {
+		key = bare
 	}
 	if len(key) != 36 || key[8] != '-' || key[13] != '-' || key[18] != '-' || key[23] != '-' {
 		return time.Time{}, false

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/pgidem/pgidem/idem"
 )
@@ -30,6 +31,7 @@ type recorder struct {
 	status   int         // 0: not yet written
 	declared int64       // Content-Length as the handler set it; -1: not
 	written  int64
+	over     bool // a write went beyond declared
 	body     chunks
 
 	keeps int                   // bytes of a body that are kept
@@ -37,6 +39,9 @@ type recorder struct {
 	start func(*recorder) error // makes streaming safe; nil: there is no streaming
 	live  bool                  // streaming
 	err   error                 // streaming was tried and may not begin
+
+	mu    sync.Mutex // between the handler and what it left running
+	ended bool       // the handler has returned
 }
 
 func newRecorder(m *Middleware, w http.ResponseWriter, keeps int) *recorder {
@@ -53,11 +58,10 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.under }
 
 // WriteHeader notes the status. As with net/http the first one counts, and one that is none panics.
 func (r *recorder) WriteHeader(status int) {
-	if status < 100 || status > 999 {
-		panic(fmt.Sprintf("idemhttp: invalid WriteHeader code %d", status))
-	}
 	switch {
 	case r.status != 0:
+	case status < 100 || status > 999:
+		panic(fmt.Sprintf("idemhttp: invalid WriteHeader code %d", status))
 	case status < 200 && status != http.StatusSwitchingProtocols:
 		r.pass(status)
 	default:
@@ -77,6 +81,8 @@ func (r *recorder) pass(status int) {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := r.admit(len(b)); err != nil {
 		return 0, err
 	}
@@ -89,6 +95,8 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // WriteString is Write without a copy.
 func (r *recorder) WriteString(s string) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if err := r.admit(len(s)); err != nil {
 		return 0, err
 	}
@@ -99,17 +107,25 @@ func (r *recorder) WriteString(s string) (int, error) {
 	return len(s), nil
 }
 
+// errEnded is what a goroutine gets that the handler left running: what it writes is in no record, and its buffer is another's.
+var errEnded = errors.New("idemhttp: a write after the handler has returned")
+
 // admit decides on n more bytes.
 func (r *recorder) admit(n int) error {
 	if r.status == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
 	switch {
+	case r.ended:
+		return errEnded
 	case r.err != nil:
 		return r.err
+	case n == 0:
+		return nil
 	case r.status < 200 || r.status == http.StatusNoContent || r.status == http.StatusNotModified:
 		return http.ErrBodyNotAllowed
-	case r.declared >= 0 && r.written+int64(n) > r.declared:
+	case r.declared >= 0 && (r.over || r.written+int64(n) > r.declared):
+		r.over = true // as with net/http, nothing fits any more
 		return http.ErrContentLength
 	case r.limit > 0 && r.written+int64(n) > int64(r.limit):
 		r.err = fmt.Errorf("idemhttp: an answer of over %d bytes in atomic mode, where it is held in memory until the commit", r.limit)
@@ -130,10 +146,14 @@ func (r *recorder) Flush() { _ = r.FlushError() }
 // FlushError sends what there is, once the key is completed. It does nothing in atomic mode, nor for an answer that is not to be
 // recorded: that one is sent whole when the handler has returned.
 func (r *recorder) FlushError() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.status == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
 	switch {
+	case r.ended:
+		return errEnded
 	case r.err != nil:
 		return r.err
 	case r.start == nil || !r.live && r.m.outcome(r.status) != Keep:
@@ -153,27 +173,29 @@ func (r *recorder) stream() error {
 	}
 	r.live = true
 	replaceHeader(r.under.Header(), r.sent)
-	r.header = r.under.Header() // for trailers
 	r.under.WriteHeader(r.status)
 	for _, chunk := range r.body.list {
 		if _, err := r.under.Write(chunk); err != nil {
 			return err
 		}
 	}
-	r.body = chunks{}
+	r.body.free()
 	return nil
 }
 
 // Hijack is refused: what goes over a hijacked connection is no answer that could be recorded.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	return nil, nil, fmt.Errorf("idemhttp: a request with an idempotency key cannot be hijacked: %w", errors.ErrUnsupported)
+	return nil, nil, fmt.Errorf("idemhttp: a request with an idempotency key cannot be hijacked: %w", http.ErrNotSupported)
 }
 
 // finish ends the recording: a handler that wrote nothing answered 200.
 func (r *recorder) finish() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if r.status == 0 {
 		r.WriteHeader(http.StatusOK)
 	}
+	r.ended = true
 }
 
 // short reports that the handler wrote less than it declared: net/http cuts the connection for it, and no replay may pass the
@@ -193,22 +215,22 @@ func (r *recorder) answer() *idem.Response {
 		BodyDropped: r.live || r.short(),
 	}
 	kept := stored(r.sent, r.before, r.m.keepHeader)
-	if _, typed := r.sent["Content-Type"]; !typed && len(resp.Body) > 0 && r.sent.Get("Content-Encoding") == "" {
-		kept.Set("Content-Type", http.DetectContentType(resp.Body)) // as net/http does for the first caller
+	if _, typed := r.sent["Content-Type"]; !typed && len(resp.Body) > 0 && r.sent.Get("Content-Encoding")+r.sent.Get("Transfer-Encoding") == "" {
+		kept.Add("Content-Type", http.DetectContentType(resp.Body)) // as net/http does for the first caller
 	}
 	resp.Header = kept
 	return resp
 }
 
-// send passes the answer on to its own caller, as the handler gave it.
+// send passes the answer on to its own caller, as the handler gave it: what has not been streamed, and the trailers. It comes last:
+// the body's memory is used for other answers from then on.
 func (r *recorder) send() {
-	if r.live {
-		return
-	}
-	replaceHeader(r.under.Header(), r.sent)
-	r.under.WriteHeader(r.status)
-	for _, chunk := range r.body.list {
-		_, _ = r.under.Write(chunk) // a client that has hung up comes back for it
+	if !r.live {
+		replaceHeader(r.under.Header(), r.sent)
+		r.under.WriteHeader(r.status)
+		for _, chunk := range r.body.list {
+			_, _ = r.under.Write(chunk) // a client that has hung up comes back for it
+		}
 	}
 	// Trailers: what was declared in Trailer, and what carries the prefix.
 	declared := strings.Split(strings.Join(r.sent.Values("Trailer"), ","), ",")
@@ -219,6 +241,7 @@ func (r *recorder) send() {
 			r.under.Header()[name] = values
 		}
 	}
+	r.body.free()
 }
 
 // replaceHeader makes h what from is. Others hold h too, so it stays the same map.

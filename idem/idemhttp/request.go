@@ -58,6 +58,9 @@ func (m *Middleware) read(r *http.Request) (*request, error) {
 			return in, err
 		}
 	}
+	if m.Store.Policy.Handler != "" {
+		in.key.Request = in.storedRequest()
+	}
 	in.key.Fingerprint, err = m.fingerprint(in, 0)
 	return in, err
 }
@@ -161,6 +164,9 @@ func (m *Middleware) readBody(r *http.Request) ([]byte, error) {
 		return nil, tooLarge
 	case err != nil:
 		return nil, &refusal{problem: unreadableBody}
+	case body.Len() == 0 && (r.ContentLength > 0 || len(r.PostForm) > 0 || r.MultipartForm != nil):
+		// All forms would be one request, and get each other's answers.
+		return nil, misuse("the body was read before the middleware, which has to compare it: call ParseForm and the like behind it")
 	}
 	return body.Bytes(), nil
 }
@@ -188,6 +194,10 @@ func (in *request) rewind() {
 
 // forHandler is the request as the handler gets it, under the handler's context.
 func (in *request) forHandler(ctx context.Context) *http.Request {
+	ctx = context.WithValue(ctx, tenantContext{}, in.key.Tenant)
+	if in.plain {
+		return in.WithContext(ctx) // its body may not have been read
+	}
 	in.rewind()
 	r := in.WithContext(ctx)
 	r.Header = r.Header.Clone()

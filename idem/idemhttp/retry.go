@@ -56,14 +56,12 @@ func hasEnded(err error) bool {
 	return false
 }
 
-// unsendable are words of the errors with which net/http refuses a request before it dials, or finds its body to be of another
-// length than promised. They have no types.
+// unsendable are words of the errors with which net/http refuses a request before it dials. They have no types.
 var unsendable = []string{
 	"unsupported protocol scheme",
 	"net/http: invalid ", // method, header or trailer
 	"http: nil Request.",
 	"http: no Host in request URL",
-	" with Body length ",
 }
 
 func neverHeals(err error) bool {

@@ -14,16 +14,16 @@ const peekLimit = 16 << 10
 // peekProblemType is the type of the problem document that resp holds, "" where it holds none. resp.Body yields the whole body
 // afterwards, with the error that ended the look, if one did.
 func peekProblemType(resp *http.Response) string {
-	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "application/problem+json" {
+	if media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); media != "application/problem+json" || resp.Body == nil {
 		return ""
 	}
 	seen, err := io.ReadAll(io.LimitReader(resp.Body, peekLimit))
 	resp.Body = &peekedBody{Reader: io.MultiReader(bytes.NewReader(seen), &failingReader{resp.Body, err}), Closer: resp.Body}
-	var problem struct{ Type string }
-	if json.Unmarshal(seen, &problem) != nil {
+	var p Problem
+	if json.Unmarshal(seen, &p) != nil {
 		return ""
 	}
-	return problem.Type
+	return p.Type
 }
 
 type peekedBody struct {

@@ -25,7 +25,7 @@ func (v Revisions) Fingerprint(r *http.Request, body []byte, version byte) (idem
 	if version == 0 {
 		place = len(v) - 1
 	}
-	if place < 0 || place > 0xf || place >= len(v) || v[place] == nil {
+	if place < 0 || place > 0xf || place >= len(v) || v[place] == nil || version != 0 && own == 0 {
 		return "", fmt.Errorf("idemhttp: fingerprint version %d: there is no revision %d of the rule", version, place+1)
 	}
 	f, err := v[place](r, body, own)
