@@ -1,0 +1,1 @@
+TRUNCATE processor.operations RESTART IDENTITY;
