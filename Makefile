@@ -17,7 +17,7 @@ endif
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-race test-modes test-soak generate verify mutants build clean
+.PHONY: help demo test test-race test-modes test-soak test-fuzz generate verify mutants build clean
 
 help: ## Print this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,18 @@ test-modes: ## Run the protocol's tests under each of pgx's query modes, and as 
 
 test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
 	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem
+
+# fuzz runs one target for a while: module, package, name.
+fuzz = nice go -C $(1) test -run '^$$' -fuzz '^$(3)$$' -fuzztime $(or $(FUZZTIME),2m) -timeout 0 $(2)
+
+test-fuzz: ## Fuzz the parsers against other programs and their own rules, FUZZTIME (2m) a target. Needs no database.
+	$(call fuzz,internal/oracle,.,FuzzKeyAgainstHTTPSFV)
+	$(call fuzz,internal/oracle,.,FuzzKeyIsWhatHTTPSFVWrites)
+	$(call fuzz,internal/oracle,.,FuzzKeyPattern)
+	$(call fuzz,.,./idem/idemhttp,FuzzParseKey)
+	$(call fuzz,.,./idem/idemhttp,FuzzFingerprintsAreEqualExactlyWhenTextsAre)
+	$(call fuzz,.,./idem/internal/canonical,FuzzJSON)
+	$(call fuzz,.,./idem/internal/canonical,FuzzMeaning)
 
 generate: ## Write gen and sql/schema.sql anew after a change in sql.
 	$(tool) sqlc generate
