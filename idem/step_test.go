@@ -336,6 +336,30 @@ func TestStepBeginsOnRecordAndExtendsTheLease(t *testing.T) {
 	}
 }
 
+// The call may have landed, but who lost the lease records nothing: the other run finds out.
+func TestStepsOfADisplacedHolderChangeNothing(t *testing.T) {
+	b := setup(t)
+	store, rival := b.newStore(rerun), b.newStore(rerun)
+	key := b.key("k")
+	lease := b.held(store, "k")
+	var d downstream
+	_, err := lease.Step(b.ctx, "charge", func(ctx context.Context, k string) ([]byte, error) {
+		b.age(key, 2*rerun.Lease)
+		b.held(rival, "k")
+		return d.charge(ctx, k)
+	})
+	wantIs(t, err, idem.ErrLeaseLost)
+	record, err := store.Lookup(b.ctx, key)
+	if err != nil || len(record.Begun()) != 1 {
+		t.Errorf("%+v, %v; want the step begun and unrecorded", record, err)
+	}
+	_, err = lease.Step(b.ctx, "mail", d.charge)
+	wantIs(t, err, idem.ErrLeaseLost)
+	if d.total() != 1 || b.steps(key) != 1 {
+		t.Errorf("%d effects, %d steps", d.total(), b.steps(key))
+	}
+}
+
 func TestLapsedLeaseStartsItsNextStepOnceItIsExtended(t *testing.T) {
 	b := setup(t)
 	store, key := b.newStore(rerun), b.key("k")

@@ -12,21 +12,22 @@ import (
 	"github.com/pgidem/pgidem/idem"
 )
 
-// ask runs claim under the request's key. A key that was stored under another version of the fingerprint is asked for once more
-// under that version, so that a new version makes no running retry a stranger.
+// ask runs claim under the request's key. A key that was stored under another version of the fingerprint is asked for again under
+// that version, so that a new version makes no running retry a stranger; three times in all, for the key may change hands between
+// binaries of two versions meanwhile.
 func (m *Middleware) ask(in *request, claim func(idem.Key) (*idem.Response, error)) (*idem.Response, error) {
-	resp, err := claim(in.key)
-	var k *idem.KeyError
-	if errors.Is(err, idem.ErrMismatch) && errors.As(err, &k) && k.FingerprintVersion != 0 {
-		older, unknown := m.fingerprint(in, k.FingerprintVersion)
-		if unknown != nil {
-			return nil, unknown
+	key := in.key
+	for range 3 {
+		resp, err := claim(key)
+		var k *idem.KeyError
+		if !errors.Is(err, idem.ErrMismatch) || !errors.As(err, &k) || k.FingerprintVersion == 0 {
+			return resp, err
 		}
-		key := in.key
-		key.Fingerprint = older
-		return claim(key)
+		if key.Fingerprint, err = m.fingerprint(in, k.FingerprintVersion); err != nil {
+			return nil, err
+		}
 	}
-	return resp, err
+	return nil, idem.ErrContended
 }
 
 // finish answers with what is on record, or with what kept the request from being answered.

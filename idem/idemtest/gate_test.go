@@ -24,7 +24,10 @@ func TestCopiesWaitAtTheGateForTheLast(t *testing.T) {
 	g := newGate(3)
 	one, first := line(t, g)
 	two, second := line(t, g)
-	go io.WriteString(one, "1")
+	go func() {
+		io.WriteString(one, "1")
+		io.WriteString(one, "3") // waits no more
+	}()
 	go io.WriteString(two, "2")
 	if err := first.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
 		t.Fatal(err)
@@ -35,18 +38,17 @@ func TestCopiesWaitAtTheGateForTheLast(t *testing.T) {
 	failed := &ticket{gate: g} // of a copy that never came to its connection
 	failed.handIn()
 	failed.handIn()
-	if err := first.SetReadDeadline(time.Time{}); err != nil {
-		t.Fatal(err)
-	}
-	for want, far := range map[byte]net.Conn{'1': first, '2': second} {
-		got := make([]byte, 1)
-		if _, err := far.Read(got); err != nil || got[0] != want {
-			t.Errorf("%q, %v", got, err)
+	for _, c := range []struct {
+		far  net.Conn
+		want string
+	}{{first, "1"}, {second, "2"}, {first, "3"}} {
+		if err := c.far.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
 		}
-	}
-	go io.WriteString(one, "3")
-	if _, err := first.Read(make([]byte, 1)); err != nil { // the second write of a copy does not wait
-		t.Error(err)
+		got := make([]byte, 1)
+		if _, err := c.far.Read(got); err != nil || string(got) != c.want {
+			t.Fatalf("%q, %v; want %q", got, err, c.want)
+		}
 	}
 }
 
