@@ -344,3 +344,49 @@ func TestClaimAndCompleteTakeLessThan900BytesOfWAL(t *testing.T) {
 		}
 	}
 }
+
+// TestStepTakesLessThan1100BytesOfWAL: what a recovery point costs (article 000: "extra database writes"). A Step is two commits,
+// two versions of the key's row and two of its own; a StepTx is one commit with the rows of the user's.
+func TestStepTakesLessThan1100BytesOfWAL(t *testing.T) {
+	b := counted(t, map[string]string{"autovacuum": "off", "fsync": "off", "full_page_writes": "off"})
+	const keys, steps = 200, 5
+	name := func(i int) string { return string(rune('a' + i)) }
+	for _, c := range []struct {
+		kind string
+		most int
+		run  func(l *idem.Lease, i int) error
+	}{
+		{"Step", 1100, func(l *idem.Lease, i int) error {
+			_, err := l.Step(b.ctx, name(i), func(context.Context, string) ([]byte, error) { return hundred().Body, nil })
+			return err
+		}},
+		{"StepTx", 720, func(l *idem.Lease, i int) error {
+			_, err := l.StepTx(b.ctx, name(i), func(context.Context, pgx.Tx) ([]byte, error) { return hundred().Body, nil })
+			return err
+		}},
+	} {
+		b.exec("TRUNCATE idem.keys CASCADE")
+		var leases []*idem.Lease
+		for _, key := range b.uuids(4, keys) {
+			lease, _, err := b.store.Claim(b.ctx, key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			leases = append(leases, lease)
+		}
+		b.exec("CHECKPOINT")
+		before := b.wal()
+		for _, lease := range leases {
+			for i := range steps {
+				if err := c.run(lease, i); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		each := (b.wal() - before) / (keys * steps)
+		t.Logf("%s: %d bytes of WAL", c.kind, each)
+		if each >= c.most {
+			t.Errorf("%s: %d bytes of WAL, want less than %d", c.kind, each, c.most)
+		}
+	}
+}

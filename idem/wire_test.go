@@ -107,6 +107,19 @@ func (w wired) end(call func(*idem.Lease, context.Context) error) int {
 	return w.trips(func() { wantIs(w.t, call(lease, w.ctx), nil) })
 }
 
+// steps counts n steps in a row.
+func (w wired) steps(n int) int {
+	return w.end(func(l *idem.Lease, ctx context.Context) error {
+		for i := range n {
+			_, err := l.Step(ctx, string(rune('a'+i)), func(context.Context, string) ([]byte, error) { return []byte("ch_1"), nil })
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // doTx counts a DoTx of n statements in a transaction of the user's.
 func (w wired) doTx(n int) (trips int) {
 	err := pgx.BeginFunc(w.ctx, w.pool, func(tx pgx.Tx) error {
@@ -227,6 +240,15 @@ func TestRoundTripsAreCountedAtTheWire(t *testing.T) {
 		{"ExtendTakesOne", 1, func(w wired) int { return w.end((*idem.Lease).Extend) }},
 		{"ReleaseTakesOne", 1, func(w wired) int { return w.end((*idem.Lease).Release) }},
 		{"AbandonTakesOne", 1, func(w wired) int { return w.end((*idem.Lease).Abandon) }},
+		{"StepTakesTwo", 2, func(w wired) int { return w.steps(1) }},
+		{"FiveStepsTakeTen", 10, func(w wired) int { return w.steps(5) }},
+		// begin + look, record + commit
+		{"StepTxTakesTwo", 2, func(w wired) int {
+			return w.end(func(l *idem.Lease, ctx context.Context) error {
+				_, err := l.StepTx(ctx, "note", func(context.Context, pgx.Tx) ([]byte, error) { return nil, nil })
+				return err
+			})
+		}},
 		{"HoldOfANewKeyTakesTwo", 2, func(w wired) int {
 			return w.trips(func() {
 				w.must(w.store.Hold(w.ctx, w.key, func(context.Context, *idem.Lease) (*idem.Response, error) { return created(), nil }))

@@ -168,7 +168,9 @@ func TestC30LeaseModeLeavesThePoolToHandlers(t *testing.T) {
 	site := s.open(m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		inside.Add(1)
 		query.wait()
-		conn, err := pool.Acquire(r.Context()) // while others hold theirs
+		bounded, cancel := context.WithTimeout(r.Context(), 20*time.Second)
+		defer cancel()
+		conn, err := pool.Acquire(bounded) // while others hold theirs
 		if err != nil {
 			t.Error(err)
 			return
