@@ -70,7 +70,7 @@ func replay(w http.ResponseWriter, resp *idem.Response) {
 // refuse answers with the problem that err is.
 func (m *Middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, fault := problemOf(err)
-	if fault != nil {
+	if fault != nil && r.Context().Err() == nil { // a client that hung up is no fault of the server's
 		m.logger().ErrorContext(r.Context(), "idemhttp: "+p.Title, "method", r.Method, "pattern", r.Pattern, "err", fault)
 	}
 	after, _ := idem.RetryAfter(err)
