@@ -70,7 +70,8 @@ func replay(w http.ResponseWriter, resp *idem.Response) {
 // refuse answers with the problem that err is.
 func (m *Middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, fault := problemOf(err)
-	if fault != nil && r.Context().Err() == nil { // a client that hung up is no fault of the server's
+	hungUp := r.Context().Err() != nil && errors.Is(fault, context.Canceled) // that is no fault of the server's
+	if fault != nil && !hungUp {
 		m.logger().ErrorContext(r.Context(), "idemhttp: "+p.Title, "method", r.Method, "pattern", r.Pattern, "err", fault)
 	}
 	after, _ := idem.RetryAfter(err)
@@ -96,10 +97,7 @@ func problemOf(err error) (p Problem, fault error) {
 		}
 		return k.problem.saying(k.detail), fault
 	}
-	if errors.Is(err, context.Canceled) { // a client that has hung up is no fault
-		return unavailable, nil
-	}
-	// The policy is not one, for instance: nothing was run.
+	// The caller went away, or the policy is not one: nothing was run.
 	return unavailable, fmt.Errorf("the request was not run: %w", err)
 }
 

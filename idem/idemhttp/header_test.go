@@ -56,6 +56,41 @@ func TestC14HeadersOfOneCallerAreNotReplayed(t *testing.T) {
 	})
 }
 
+// C14: authentication runs before the replay, wherever it stands: who is no longer let in gets 401 and nothing of the answer.
+func TestC14RevokedTokenGetsNoReplay(t *testing.T) {
+	b := setup(t)
+	inFront := func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "revoked" {
+				w.WriteHeader(401)
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+	byTenant := *b.m
+	byTenant.Tenant = func(r *http.Request) (string, error) {
+		if r.Header.Get("Authorization") == "revoked" {
+			return "", idemhttp.ErrUnauthenticated
+		}
+		return "T1", nil
+	}
+	b.inBothModes(func(b *bundle, mode mode) {
+		for name, url := range map[string]string{
+			"in front":  b.quiet(inFront(mode.handle(b, b.m, created))),
+			"by Tenant": b.quiet(mode.handle(b, &byTenant, created)),
+		} {
+			r := newRequest(url, `"`+b.Name()+name+`"`, "{}")
+			first := b.look(r)
+			r = newRequest(url, `"`+b.Name()+name+`"`, "{}")
+			r.Header.Set("Authorization", "revoked")
+			if got := b.look(r); first.Status != 201 || got.Status != 401 || got.replayed() || strings.Contains(got.Body, "ch_1") {
+				b.Errorf("%s: %+v", name, got)
+			}
+		}
+	})
+}
+
 // C14: an operator who keeps Set-Cookie gets its lines as lines.
 func TestKeepHeaderDecidesWhatIsStored(t *testing.T) {
 	b := setup(t)
@@ -78,7 +113,7 @@ func TestFieldsThatConnectionNamesAreNotStored(t *testing.T) {
 	b := setup(t)
 	b.m.KeepHeader = func(string) bool { return true }
 	h := writes(201, "{}", "Connection", "close, x-hop", "Connection", " X-Second ", "X-Hop", "1", "X-Second", "2", "X-End", "3", "Date", "today",
-		"Content-Type", "application/json")
+		"Keep-Alive", "timeout=5", "Content-Type", "application/json")
 	b.inBothModes(func(b *bundle, mode mode) {
 		_, again := b.asNetHTTP(mode, h)
 		want := http.Header{

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // The first caller sees what net/http alone would send, and a retry sees it again.
@@ -137,6 +139,20 @@ func writesStrings(piece string, times int) handlerFunc {
 // copies copies n bytes from a reader that cannot write itself.
 func copies(w io.Writer, n int) {
 	_, _ = io.Copy(w, io.LimitReader(strings.NewReader(strings.Repeat("0123456789", n/10)), int64(n)))
+}
+
+// The one difference: a short body by io.Copy is sent with its length, where net/http alone sends it in chunks.
+func TestShortCopyIsSentWithItsLength(t *testing.T) {
+	b := setup(t)
+	h := func(w http.ResponseWriter, _ *http.Request, _ func()) { copies(w, 1000) }
+	b.inBothModes(func(b *bundle, mode mode) {
+		alone := b.look(newRequest(b.quiet(bare(h)), "k", "{}"))
+		under := b.look(newRequest(b.quiet(mode.handle(b, b.m, h)), `"`+b.Name()+`"`, "{}"))
+		alone.Header.Set("Content-Length", "1000")
+		if diff := cmp.Diff(alone, under); diff != "" {
+			b.Errorf("-alone +under:\n%s", diff)
+		}
+	})
 }
 
 // What a write returns is what net/http's returns, so that a handler that looks does the same.

@@ -3,6 +3,7 @@ package idemhttp_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -69,6 +70,13 @@ var requests = map[string]func(a *asked){
 	"body over `MaxBody`": func(a *asked) {
 		a.m.MaxBody = 3
 		a.ask(a.request(a.server()))
+	},
+	"body that something outside has read": func(a *asked) {
+		h := a.mode.handle(a.bundle, a.m, a.handler)
+		a.ask(a.request(a.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.ReadAll(r.Body)
+			h.ServeHTTP(w, r)
+		}))))
 	},
 	"new key": func(a *asked) { a.ask(a.request(a.server())) },
 	"same again, after the first has finished": func(a *asked) {
