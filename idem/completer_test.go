@@ -270,6 +270,40 @@ func TestDrainHandsRunningWorkOver(t *testing.T) {
 	}
 }
 
+// Work that does not listen loses its lease all the same, and what it does afterwards changes nothing.
+func TestDrainTakesTheLeaseOfWorkThatDoesNotListen(t *testing.T) {
+	b := setup(t)
+	policy := idem.Policy{Stale: idem.StaleRerun, Lease: time.Minute, Wait: -1}
+	store, next := b.newStore(policy), b.newStore(policy)
+	started, goOn, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		_, err := store.Hold(b.ctx, b.key("k"), func(context.Context, *idem.Lease) (*idem.Response, error) {
+			close(started)
+			<-goOn
+			return &idem.Response{Body: []byte("too late")}, nil
+		})
+		ended <- err
+	}()
+	<-started
+	grace, cancel := context.WithTimeout(b.ctx, 50*time.Millisecond)
+	defer cancel()
+	if err := store.Drain(grace); err == nil {
+		t.Error("Drain does not say that work was cut off")
+	}
+	resp, err := next.Hold(b.ctx, b.key("k"), func(context.Context, *idem.Lease) (*idem.Response, error) { return created(), nil })
+	if err != nil || resp.Replayed {
+		t.Errorf("the next process does not go on at once: %+v, %v", resp, err)
+	}
+	close(goOn)
+	if err := <-ended; err == nil {
+		t.Error("work that was cut off succeeded")
+	}
+	again, err := next.Hold(b.ctx, b.key("k"), holdMustNotRun(t))
+	if err != nil || string(again.Body) != string(created().Body) {
+		t.Errorf("%+v, %v", again, err)
+	}
+}
+
 func TestDrainWaitsForWorkThatEnds(t *testing.T) {
 	b := setup(t)
 	store := b.newStore(idem.Policy{Wait: -1})

@@ -30,6 +30,13 @@ func (r *running) enter() error {
 	return nil
 }
 
+// isDraining reports whether a key that was just taken is to be given back.
+func (r *running) isDraining() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.draining
+}
+
 func (r *running) leave() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -51,6 +51,8 @@ func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
 	switch {
 	case ctx.Err() != nil: // the caller has gone, and nothing ran
 		return nil, nil, errors.Join(context.Cause(ctx), lease.unused(ctx))
+	case o.shared.running.isDraining(): // since the call began, and nothing ran
+		return nil, nil, errors.Join(ErrUnavailable, errDraining, lease.unused(ctx))
 	case o.row.inherited && o.row.asks():
 		return o.resolve(ctx, lease)
 	}

@@ -2,6 +2,7 @@ package idem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,25 +22,31 @@ func (o *operation) resolve(ctx context.Context, lease *Lease) (*Lease, *Respons
 	verdict, resp, err := o.ask(ctx, lease)
 	_ = o.report(ctx, "resolve", err)
 	switch {
-	case err != nil:
-		return nil, nil, fmt.Errorf("%w: the downstream was asked: %w", ErrOutcomeUnknown, err)
-	case verdict == Found:
+	case err == nil && verdict == Found:
 		settled = true
 		resp, err = lease.settleAs(ctx, resp)
 		return nil, resp, err
-	case verdict == Nothing:
+	case err == nil && verdict == Nothing:
 		raised, err := lease.raise(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		settled = true
-		if !raised { // the displaced holder has completed, and its answer stands
-			resp, err := lease.recordedAnswer(ctx)
-			return nil, resp, err
+		if raised {
+			return lease, nil, nil
 		}
-		return lease, nil, nil
+		resp, err := lease.recordedAnswer(ctx)
+		return nil, resp, err
 	}
-	return nil, nil, fmt.Errorf("%w: the downstream was asked, and it is not decided", ErrOutcomeUnknown)
+	// Not decided, unless the displaced holder has completed meanwhile.
+	if resp, unfinished := lease.recordedAnswer(ctx); unfinished == nil {
+		settled = true
+		return nil, resp, nil
+	}
+	if err == nil {
+		err = errors.New("it is not decided")
+	}
+	return nil, nil, fmt.Errorf("%w: the downstream was asked: %w", ErrOutcomeUnknown, err)
 }
 
 // ask asks, while the resolver's lease is extended.
