@@ -264,3 +264,34 @@ func TestHoldAnswersWithWhatStandsAfterARefusedComplete(t *testing.T) {
 		t.Errorf("got %+v, %v; want the answer that stands", resp, err)
 	}
 }
+
+// A lease that was to be completed in a transaction which rolled back goes on, and ends when it is abandoned.
+func TestAbandonAfterACompleteTxThatRolledBackEndsTheLease(t *testing.T) {
+	b := setup(t)
+	for name, commit := range map[string]bool{"committed": true, "rolled back": false} {
+		t.Run(name, func(t *testing.T) {
+			b := b.on(t)
+			lease := b.held(b.store, "k")
+			tx := b.begin()
+			if err := lease.CompleteTx(b.ctx, tx, created()); err != nil {
+				t.Fatal(err)
+			}
+			want := idem.StateAbandoned
+			if commit {
+				want = idem.StateCommitted
+				if err := tx.Commit(b.ctx); err != nil {
+					t.Fatal(err)
+				}
+			} else {
+				b.rollback(tx)
+			}
+			if err := lease.Abandon(b.ctx); err != nil {
+				t.Fatal(err)
+			}
+			record, err := b.store.Lookup(b.ctx, b.key("k"))
+			if err != nil || record.State != want {
+				t.Errorf("%+v, %v; want %s", record, err, want)
+			}
+		})
+	}
+}

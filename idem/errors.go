@@ -30,6 +30,8 @@ var (
 	ErrInvalidKey = errors.New("invalid key")
 	// ErrStepOrder: the work's steps are not those that were recorded before, by name and order. Nothing new was started.
 	ErrStepOrder = errors.New("the steps are not those recorded before")
+	// ErrInvalidPolicy: the Store has no Pool, or its Policy contradicts itself. No call can succeed.
+	ErrInvalidPolicy = errors.New("invalid policy")
 	// ErrTxOwned: fn tried to end the transaction that it was given. All of it was rolled back.
 	ErrTxOwned = engine.ErrTxOwned
 )

@@ -63,6 +63,7 @@ func outcomeOf(resp *Response, err error) Outcome {
 		{ErrCommitUnknown, OutcomeCommitUnknown},
 		{ErrUnavailable, OutcomeUnavailable},
 		{ErrInvalidKey, OutcomeInvalid},
+		{ErrInvalidPolicy, OutcomeInvalid},
 		{ErrStepOrder, OutcomeStepOrder},
 	} {
 		if errors.Is(err, kind.err) {

@@ -67,13 +67,13 @@ func (l *Lease) release(ctx context.Context) error {
 }
 
 // Abandon ends the lease at once because the outcome is unknown: Policy.Stale applies to the next caller. It does nothing after
-// Complete or Release, heeds no cancellation, and so is the one to defer.
+// Complete, Release, or a CompleteTx that committed, heeds no cancellation, and so is the one to defer.
 func (l *Lease) Abandon(ctx context.Context) error {
 	return l.report(ctx, "abandon", l.abandon(ctx))
 }
 
 func (l *Lease) abandon(ctx context.Context) error {
-	if l.enter(leaseAbandoned, leaseOpen) != nil {
+	if l.enter(leaseAbandoned, leaseOpen, leaseCompletedTx) != nil {
 		return nil
 	}
 	_, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {

@@ -1,7 +1,6 @@
 package idem
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -68,16 +67,16 @@ func (p Policy) withDefaults() (Policy, error) {
 	defaultTo(&p.MaxBody, 1<<20)
 	switch {
 	case p.Lease < 0 || p.Retention < 0 || p.Settle < 0 || p.MaxBody < 0:
-		return p, fmt.Errorf("policy: Lease %v, Retention %v, Settle %v and MaxBody %d must not be negative",
+		return p, fmt.Errorf("%w: Lease %v, Retention %v, Settle %v and MaxBody %d must not be negative", ErrInvalidPolicy,
 			p.Lease, p.Retention, p.Settle, p.MaxBody)
 	case p.Retention < p.Lease:
-		return p, fmt.Errorf("policy: Retention %v is shorter than Lease %v: a key would be forgotten while it is held", p.Retention, p.Lease)
+		return p, fmt.Errorf("%w: Retention %v is shorter than Lease %v: a key would be forgotten while it is held", ErrInvalidPolicy, p.Retention, p.Lease)
 	case p.Scope < ScopeEndpoint || p.Scope > ScopeTenant:
-		return p, fmt.Errorf("policy: unknown Scope %d", p.Scope)
+		return p, fmt.Errorf("%w: unknown Scope %d", ErrInvalidPolicy, p.Scope)
 	case p.Stale < StaleRefuse || p.Stale > StaleResolve:
-		return p, fmt.Errorf("policy: unknown Stale %d", p.Stale)
+		return p, fmt.Errorf("%w: unknown Stale %d", ErrInvalidPolicy, p.Stale)
 	case p.Resolve != nil && p.Stale != StaleResolve:
-		return p, errors.New("policy: Resolve is set and Stale is not StaleResolve: the downstream would never be asked")
+		return p, fmt.Errorf("%w: Resolve is set and Stale is not StaleResolve: the downstream would never be asked", ErrInvalidPolicy)
 	}
 	return p, nil
 }

@@ -3,6 +3,7 @@ package idem
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -59,7 +60,7 @@ func (s *Store) common() *shared {
 	return s.shared
 }
 
-var errNoPool = errors.New("the Store has no Pool")
+var errNoPool = fmt.Errorf("%w: the Store has no Pool", ErrInvalidPolicy)
 
 // begin checks what a call was given and returns its policy, ready to use.
 func (s *Store) begin(key Key) (Policy, error) {

@@ -120,6 +120,7 @@ var kinds = []kind{
 	{idem.ErrTxOwned, failed, "", true},
 	{idem.ErrUnavailable, unavailable, "Send the same request with the same key again.", true},
 	{idem.ErrInvalidKey, misconfigured, "", true},
+	{idem.ErrInvalidPolicy, misconfigured, "", true},
 }
 
 func kindOf(err error) (k kind, ok bool) {
