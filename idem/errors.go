@@ -42,7 +42,7 @@ type KeyError struct {
 	Key        Key           // as the caller gave it
 	RetryAfter time.Duration // when coming back helps; 0: unknown, or never
 	// FingerprintVersion is the version of the stored fingerprint, where ErrMismatch may be due to its age alone: compute
-	// that version (FingerprintAt) and ask once more. 0: the versions are the same, and the requests are not.
+	// that version (FingerprintAt, FingerprintJSONAt) and ask once more. 0: the versions are the same, and the requests are not.
 	FingerprintVersion byte
 	Err                error
 }

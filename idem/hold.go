@@ -149,8 +149,12 @@ func (l *Lease) settle(ctx context.Context, resp *Response) (*Response, error) {
 		return unrecorded(resp), nil
 	case leaseAbandoned:
 		return nil, ErrOutcomeUnknown
-	case leaseCompleting:
-		return nil, ErrCommitUnknown
+	case leaseCompleting: // fn's own Complete failed, because its record was not confirmed or because the key is another's
+		recorded, err := l.recordedAnswer(ctx)
+		if errors.Is(err, ErrLeaseLost) && !l.isGone(ctx) {
+			err = ErrCommitUnknown
+		}
+		return recorded, err
 	case leaseCompleted:
 		return l.recordedAnswer(ctx)
 	case leaseCompletedTx:

@@ -153,13 +153,9 @@ func (l *Lease) finishStep(ctx context.Context, s *step, output []byte) ([]byte,
 
 // hasRecorded reports whether the step is recorded while the key is this lease's: then this lease recorded it.
 func (l *Lease) hasRecorded(ctx context.Context, name string) (recorded bool, err error) {
-	row, err := l.load(ctx)
-	if err != nil || row.loaded == nil || row.loaded.Fence != l.Fence() || row.loaded.ClaimID != row.claimID {
-		return false, err
-	}
-	found, err := l.op.stepsOf(ctx)
+	found, held, err := l.recordedSteps(ctx)
 	for _, s := range found {
-		recorded = recorded || s.Name == name && s.FinishedAt != nil
+		recorded = recorded || held && s.Name == name && s.FinishedAt != nil
 	}
 	return recorded, err
 }

@@ -71,9 +71,12 @@ func (l *Lease) loadSteps(ctx context.Context) error {
 	}
 	l.steps.byName = make(map[string]*step)
 	if l.Attempt() > 1 {
-		recorded, err := l.op.stepsOf(ctx)
-		if err != nil {
+		recorded, held, err := l.recordedSteps(ctx)
+		switch {
+		case err != nil:
 			return fmt.Errorf("%w: %w", ErrUnavailable, err)
+		case !held:
+			return ErrLeaseLost
 		}
 		for _, r := range recorded {
 			l.steps.byName[r.Name] = &step{
@@ -85,18 +88,26 @@ func (l *Lease) loadSteps(ctx context.Context) error {
 	return nil
 }
 
-// stepsOf reads the steps of the key, in their order.
-func (o *operation) stepsOf(ctx context.Context) (found []gen.StepListRow, err error) {
-	arg := gen.StepListParams{TenantID: o.row.key.Tenant, Endpoint: o.row.key.Endpoint, Key: o.row.key.ID}
-	err = o.shared.engine.Write(ctx, engine.Bound{}, func(t *engine.Trip) (keep func()) {
+// recordedSteps reads the steps of the key, in their order, and after them whether it is still this lease's: if it is, they are of
+// its own life.
+func (l *Lease) recordedSteps(ctx context.Context) (found []gen.StepListRow, held bool, err error) {
+	arg := gen.StepListParams{TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID}
+	err = l.op.shared.engine.Write(ctx, engine.Bound{}, func(t *engine.Trip) (keep func()) {
 		var rows []gen.StepListRow
 		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
 			rows, err = q.StepList(ctx, db, arg)
 			return err
 		})
-		return func() { found = rows }
+		row := l.row().Fresh().(*keyRow)
+		row.Load(t)
+		return func() { found, held = rows, l.holds(row) }
 	})
-	return found, err
+	return found, held, err
+}
+
+// holds reports whether the key, as it was loaded, is this lease's.
+func (l *Lease) holds(row *keyRow) bool {
+	return row.loaded != nil && row.loaded.Status == statusInFlight && row.loaded.Fence == l.Fence() && row.loaded.ClaimID == row.claimID
 }
 
 // place gives the step that is called now its place, and holds it against those that were recorded: the same names in the same

@@ -61,8 +61,9 @@ type stepRow struct {
 	step   *step
 	output []byte
 
-	holds  bool // the lease
+	key    *keyRow // as it stands
 	found  *gen.StepLoadRow
+	probed bool // after a commit that went unanswered
 	absent bool // the probe's insert won, so no row stands; what was found is the probe's own
 }
 
@@ -72,20 +73,26 @@ func (r *stepRow) Fresh() engine.Row {
 
 func (r *stepRow) Claim(t *engine.Trip) { r.Load(t) }
 
+// Load reads the step, and after it the key: a step that is found while the lease holds is of the lease's own life of the key.
 func (r *stepRow) Load(t *engine.Trip) {
-	key := r.lease.row().Fresh().(*keyRow)
-	key.Load(t)
-	arg := gen.StepLoadParams{TenantID: key.key.Tenant, Endpoint: key.key.Endpoint, Key: key.key.ID, Name: r.step.name}
+	r.key = r.lease.row().Fresh().(*keyRow)
+	arg := gen.StepLoadParams{TenantID: r.key.key.Tenant, Endpoint: r.key.key.Endpoint, Key: r.key.key.ID, Name: r.step.name}
 	t.Add(func(ctx context.Context, db gen.DBTX) error {
 		found, err := q.StepLoad(ctx, db, arg)
 		if err == nil {
 			r.found = &found
 		}
-		standing := key.loaded
-		r.holds = standing != nil && standing.Status == statusInFlight &&
-			standing.Fence == r.lease.Fence() && standing.ClaimID == key.claimID
 		return ignoreNoRows(err)
 	})
+	r.key.Load(t)
+}
+
+// holds reports whether the key is the lease's.
+func (r *stepRow) holds() bool { return r.key != nil && r.lease.holds(r.key) }
+
+// sameRequest reports whether the key, whoever has it, is still used for the lease's request.
+func (r *stepRow) sameRequest() bool {
+	return r.key != nil && r.key.loaded != nil && bytes.Equal(r.key.loaded.Fingerprint, r.lease.row().claimed.Fingerprint)
 }
 
 // Reclaim is never asked for: no Verdict is Claimable.
@@ -108,7 +115,7 @@ func (r *stepRow) Probe(t *engine.Trip) {
 	arg := gen.StepProbeParams{Position: r.step.position, TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID, Name: r.step.name}
 	t.Add(func(ctx context.Context, db gen.DBTX) error {
 		_, err := q.StepProbe(ctx, db, arg)
-		r.absent = err == nil
+		r.absent, r.probed = err == nil, true
 		return ignoreNoRows(err)
 	})
 	r.Load(t)
@@ -120,9 +127,9 @@ func (r *stepRow) Verdict() (engine.Verdict, error) {
 	switch {
 	case r.absent:
 		return engine.Gone, nil
-	case r.found != nil && r.found.FinishedAt != nil:
+	case r.found != nil && r.found.FinishedAt != nil && (r.holds() || r.probed && r.sameRequest()):
 		return engine.Finished, nil
-	case !r.holds:
+	case !r.holds():
 		return engine.Refused, ErrLeaseLost
 	}
 	return engine.Claimed, nil
@@ -130,5 +137,5 @@ func (r *stepRow) Verdict() (engine.Verdict, error) {
 
 // Mine reports whether the step stands, recorded by this lease.
 func (r *stepRow) Mine() bool {
-	return !r.absent && r.holds && r.found != nil && r.found.FinishedAt != nil
+	return !r.absent && r.holds() && r.found != nil && r.found.FinishedAt != nil
 }

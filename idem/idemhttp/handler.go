@@ -119,9 +119,6 @@ func (run *leasedRun) stands(ctx context.Context, key idem.Key, resp **idem.Resp
 			(*resp).Replayed = false
 		}
 	}
-	if errors.Is(run.err, idem.ErrLeaseLost) && errors.Is(*err, idem.ErrCommitUnknown) {
-		*err = run.err // known all the same: completing was tried early, and the key is another's
-	}
 	switch {
 	case errors.Is(*err, errNotKept):
 		return true
