@@ -21,6 +21,9 @@ import (
 // be confirmed; the same r again, or the same key, will tell.
 func (l *Lease) Complete(ctx context.Context, r *Response) error {
 	_, err := l.complete(ctx, r)
+	if err == nil {
+		l.op.stepAside()
+	}
 	return l.report(ctx, "complete", err)
 }
 

@@ -81,6 +81,7 @@ func (s *Store) Hold(ctx context.Context, key Key, fn Work) (*Response, error) {
 	if turn == nil {
 		return o.close(ctx, resp, err)
 	}
+	o.turn = turn
 	defer func() { turn.end(recordedOnly(resp)) }()
 	lease, resp, err := o.claimPatiently(ctx)
 	if lease == nil {

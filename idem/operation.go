@@ -17,6 +17,14 @@ type operation struct {
 	policy Policy
 	row    *keyRow
 	began  time.Time
+	turn   *turn // of Hold
+}
+
+// stepAside lets those who wait in memory ask the database, which has the answer before the work has ended.
+func (o *operation) stepAside() {
+	if o.turn != nil {
+		o.turn.end(nil)
+	}
 }
 
 // open checks what the call was given, and counts it as running until leave. The error is ready to be returned.

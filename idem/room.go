@@ -108,14 +108,15 @@ func (r *room) leave(key roomKey, w *waiter) (age time.Duration, answer *Respons
 	return time.Since(ahead.began), nil, false
 }
 
-// end gives up the turn. answer, if there is one, is committed: every waiter with the leader's fingerprint gets a copy. Of
+// end gives up the turn, once. answer, if there is one, is committed: every waiter with the leader's fingerprint gets a copy. Of
 // those that remain exactly one is woken to lead.
 func (t *turn) end(answer *Response) {
+	t.room.mu.Lock()
+	defer t.room.mu.Unlock()
 	if !t.led {
 		return
 	}
-	t.room.mu.Lock()
-	defer t.room.mu.Unlock()
+	t.led = false
 	c := t.room.queues[t.key]
 	if answer != nil {
 		c.waiting = slices.DeleteFunc(c.waiting, func(w *waiter) bool {
