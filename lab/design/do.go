@@ -14,6 +14,7 @@ import (
 type Do struct {
 	Store *idem.Store
 	Delay time.Duration // of a charge
+	At    At
 }
 
 func (Do) Name() string { return "Store.Do" }
@@ -22,6 +23,9 @@ func (Do) Once() bool   { return true }
 func (d Do) Pay(ctx context.Context, p Payment) (Outcome, error) {
 	return outcomeOf(d.Store.Do(ctx, keyOf(p), func(ctx context.Context, tx pgx.Tx) (*idem.Response, error) {
 		id, err := charge(ctx, tx, p, d.Delay)
+		if err == nil {
+			d.At.passes(Taken)
+		}
 		return created(id), err
 	}))
 }

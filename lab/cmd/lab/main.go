@@ -31,7 +31,7 @@ func run() int {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(demoCommand())
+	root.AddCommand(demoCommand(), crashCommand(), crashWorkerCommand())
 
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {

@@ -1,0 +1,5 @@
+UPDATE lab.claims
+SET
+    status = 'done',
+    charge_id = $2
+WHERE idempotency_key = $1;

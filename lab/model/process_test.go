@@ -1,0 +1,61 @@
+package model
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/pgidem/pgidem/idem"
+)
+
+// process is one process of a client: a pool of two, Stores that share no memory with another's, and the leases that it has at
+// hand. It dies at once and without a word.
+type process struct {
+	fuses   *fuses
+	wire    *wire
+	pool    *pgxpool.Pool
+	store   *idem.Store
+	pockets map[string]*pocket
+	died    chan struct{}
+	once    sync.Once
+}
+
+func newProcess(t testing.TB, config *pgxpool.Config, f *fuses) *process {
+	p := &process{fuses: f, pockets: map[string]*pocket{}, died: make(chan struct{})}
+	p.wire = &wire{fuses: f, die: p.die, conns: map[*conn]bool{}}
+	config.MaxConns = 2
+	config.ConnConfig.DialFunc = p.wire.dial
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // a new process need not prepare what it sends
+	var err error
+	if p.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
+		t.Fatal(err)
+	}
+	p.store = &idem.Store{Pool: p.pool}
+	return p
+}
+
+// die is SIGKILL, as far as anybody else can tell: what still runs in here reaches nobody.
+func (p *process) die() {
+	p.once.Do(func() {
+		close(p.died)
+		p.wire.cutAll()
+	})
+}
+
+func (p *process) isDead() bool {
+	select {
+	case <-p.died:
+		return true
+	default:
+		return false
+	}
+}
+
+// close returns when nothing of the process runs any more.
+func (p *process) close() {
+	p.store.Close()
+	p.pool.Close()
+}
