@@ -17,10 +17,10 @@ endif
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-race test-modes test-soak test-fuzz generate verify mutants build clean
+.PHONY: help demo test test-race test-modes test-soak test-crash-table test-fuzz generate verify mutants build clean
 
 help: ## Print this help.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Watch customers being charged twice, and then not.
 	go -C lab run ./cmd/lab demo
@@ -38,6 +38,9 @@ test-modes: ## Run the protocol's tests under each of pgx's query modes, and as 
 
 test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
 	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem
+
+test-crash-table: ## Kill workers between a charge and its completion mark: article 003's table, and ours. ARGS='--keys 100 --kills 10'.
+	go -C lab run ./cmd/lab crash $(ARGS)
 
 # fuzz runs one target for a while: module, package, name.
 fuzz = nice go -C $(1) test -run '^$$' -fuzz '^$(3)$$' -fuzztime $(or $(FUZZTIME),2m) -timeout 0 $(2)
