@@ -18,6 +18,7 @@ type api struct {
 	processor processor.Client
 	tokens    map[string]string // tenant by token
 	guard     guard
+	steps     bool          // POST /charges takes them
 	orderTime time.Duration // that the work of an order takes
 }
 
@@ -28,6 +29,7 @@ func newAPI(o options, pool *pgxpool.Pool, store *idem.Store) *api {
 		processor: processor.Client{URL: o.processorURL, HTTP: &http.Client{Timeout: o.processorTimeout}},
 		tokens:    o.tokens,
 		guard:     o.guard,
+		steps:     o.steps,
 		orderTime: o.orderTime,
 	}
 }
@@ -37,7 +39,7 @@ func (a *api) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("POST /orders", a.keys.HandlerTx(a.order))
 	mux.Handle("POST /charges", a.guarded(http.HandlerFunc(a.charge)))
-	mux.Handle("POST /refunds", a.keys.Handler(http.HandlerFunc(a.refund)))
+	mux.Handle("POST /refunds", a.asking("refund", a.processor.FindRefund).Handler(http.HandlerFunc(a.refund)))
 	outer := http.NewServeMux()
 	outer.HandleFunc("GET /healthz", a.health)
 	outer.Handle("/", a.authenticated(mux))

@@ -13,9 +13,9 @@ type tenantContext struct{}
 // authenticated lets through who has a token, and says whose it is.
 func (a *api) authenticated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		tenant, ok := a.tokens[token]
-		if !ok {
+		token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		tenant, known := a.tokens[token]
+		if !bearer || !known {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			writeError(w, http.StatusUnauthorized, "no token, or one that is not known")
 			return

@@ -40,7 +40,10 @@ func (a *api) guarded(next http.Handler) http.Handler {
 	case guardCheckThenAct:
 		return http.HandlerFunc(a.checkThenAct)
 	}
-	return a.keys.Handler(next)
+	if a.steps { // which are asked about one by one
+		return a.keys.Handler(http.HandlerFunc(a.chargeInSteps))
+	}
+	return a.asking("charge", a.processor.FindCharge).Handler(next)
 }
 
 // chargeBlindly charges whatever comes.

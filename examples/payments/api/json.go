@@ -28,6 +28,12 @@ func write(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(encode(body)) // a client that has gone comes back for it
 }
 
+// writeRetry is an error after which the same request is to be sent again, under the same key.
+func writeRetry(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Retry-After", "1")
+	writeError(w, status, why)
+}
+
 func writeError(w http.ResponseWriter, status int, why string) {
 	write(w, status, map[string]string{"error": why})
 }

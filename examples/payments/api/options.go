@@ -23,7 +23,8 @@ type options struct {
 	guard            guard
 	tokens           tokens
 	policy           idem.Policy
-	refuse           bool
+	steps            bool
+	grace            time.Duration
 }
 
 // tokens are tenants by their tokens.
@@ -46,7 +47,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	o.guard, o.tokens = guardIdem, tokens{}
 	f := flag.NewFlagSet("api", flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&o.databaseURL, "database-url", os.Getenv("DATABASE_URL"), "connection `string` (default $DATABASE_URL, then the PG* variables)")
+	f.StringVar(&o.databaseURL, "database-url", "", "connection `string` (default $DATABASE_URL, then the PG* variables)")
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` to listen on; port 0 is a free one")
 	f.BoolVar(&o.untilEOF, "until-eof", false, "end when standard input does, and so with the program that holds its other end")
 	f.StringVar(&o.processorURL, "processor", "http://127.0.0.1:8081", "`address` of the card processor")
@@ -57,7 +58,10 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	f.DurationVar(&o.policy.Retention, "retention", 72*time.Hour, "how long answers are kept")
 	f.DurationVar(&o.policy.Lease, "lease", 90*time.Second, "how long a holder may be silent")
 	f.DurationVar(&o.policy.Wait, "wait", 0, "how long a duplicate waits for the first answer (default 1s; below 0: not at all)")
-	f.BoolVar(&o.refuse, "refuse", false, "leave abandoned charges to an operator: for a processor that does not refuse repeated keys")
+	f.TextVar((*stale)(&o.policy.Stale), "stale", stale(idem.StaleRerun), "what becomes of an abandoned charge: rerun (the processor refuses a repeated key), resolve (it can be asked), refuse (neither: an operator decides)")
+	f.DurationVar(&o.policy.Settle, "settle", 0, "with --stale=resolve, how long after the end of a lease the processor is asked (default one lease)")
+	f.BoolVar(&o.steps, "steps", false, "charge by recorded steps")
+	f.DurationVar(&o.grace, "grace", 20*time.Second, "how long running requests may take after SIGTERM")
 	err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(stdout, "usage: api [flags]\n\nA shop's payments API. Its flags:")
@@ -72,12 +76,11 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 		fmt.Fprintf(stderr, "api: %v\nSee api --help.\n", err)
 		return o, 2
 	}
+	if o.databaseURL == "" {
+		o.databaseURL = os.Getenv("DATABASE_URL")
+	}
 	if len(o.tokens) == 0 {
 		o.tokens = tokens{"acme-secret": "acme", "globex-secret": "globex"}
-	}
-	o.policy.Stale = idem.StaleRerun // the processor refuses a repeated key
-	if o.refuse {
-		o.policy.Stale = idem.StaleRefuse
 	}
 	return o, -1
 }

@@ -15,17 +15,24 @@ import (
 // settle ends a charge or refund by what the processor said: the books and the answer in one transaction, or an answer that
 // says what the client is to do.
 func (a *api) settle(w http.ResponseWriter, r *http.Request, lease *idem.Lease, key string, receipt *processor.Receipt, err error) {
+	switch {
+	case err != nil:
+		a.fail(w, r, err)
+	case receipt.Status == processor.Declined: // an outcome: recorded, and replayed
+		write(w, http.StatusPaymentRequired, receipt)
+	default:
+		a.book(w, r, lease, key, receipt)
+	}
+}
+
+// fail says what the client is to do after a call that the processor did not carry out, or whose end is not known.
+func (a *api) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var refused *processor.Error
 	switch {
-	case err == nil && receipt.Status == processor.Declined: // an outcome: recorded, and replayed
-		write(w, http.StatusPaymentRequired, receipt)
-	case err == nil:
-		a.book(w, r, lease, key, receipt)
-	case errors.Is(err, processor.ErrUnavailable): // no outcome: the key is given back (article 004)
+	case errors.Is(err, processor.ErrUnavailable): // no outcome: the key is given back, unless an earlier try may have one (article 004)
 		idemhttp.Transient(r.Context())
-		w.Header().Set("Retry-After", "1")
-		writeError(w, http.StatusServiceUnavailable, "the processor is not available; nothing was charged")
-	case errors.As(err, &refused) && refused.Status/100 == 4 && !errors.Is(err, processor.ErrInProgress):
+		writeRetry(w, http.StatusServiceUnavailable, "the processor is not available; send the same request with the same key again")
+	case (errors.Is(err, processor.ErrBadRequest) || errors.Is(err, processor.ErrNoCharge)) && errors.As(err, &refused): // it never will
 		writeError(w, http.StatusUnprocessableEntity, refused.Message)
 	default: // it may have happened: the next try asks again under the same key
 		slog.Warn("the processor's answer is unknown", "err", err)
@@ -36,28 +43,21 @@ func (a *api) settle(w http.ResponseWriter, r *http.Request, lease *idem.Lease, 
 // book writes the charge into the books, together with the answer.
 func (a *api) book(w http.ResponseWriter, r *http.Request, lease *idem.Lease, key string, receipt *processor.Receipt) {
 	tenant, err := tenantOf(r)
-
-	answer := &idem.Response{
-		Status:      http.StatusCreated,
-		Header:      http.Header{"Content-Type": {"application/json"}},
-		Body:        encode(receipt),
-		ProviderRef: receipt.ID,
-	}
 	if err == nil {
 		err = pgx.BeginFunc(r.Context(), a.pool, func(tx pgx.Tx) error {
-			if _, err := tx.Exec(r.Context(), insertChargeSQL, tenant, receipt.ID, receipt.Charge, receipt.AmountCents, key); err != nil {
+			if err := enter(r.Context(), tx, tenant, key, receipt); err != nil {
 				return err
 			}
-			return lease.CompleteTx(r.Context(), tx, answer)
+			return lease.CompleteTx(r.Context(), tx, answerOf(receipt))
 		})
 	}
-	if err != nil { // the money is taken: not to be told as a failure, and not to be taken again
-		slog.Error("a charge is not in the books", "charge", receipt.ID, "err", err)
-		writeError(w, http.StatusInternalServerError, "send the same request with the same key again")
+	if err != nil {
+		a.notBooked(w, receipt, err)
 	}
 }
 
-func asDuplicate(err error) (*processor.Error, bool) {
-	var refused *processor.Error
-	return refused, errors.As(err, &refused) && errors.Is(err, processor.ErrDuplicate) && refused.ID != ""
+// notBooked answers when the money is taken: that is not to be told as a failure, and not to be taken again.
+func (a *api) notBooked(w http.ResponseWriter, receipt *processor.Receipt, err error) {
+	slog.Error("a charge is not in the books", "charge", receipt.ID, "err", err)
+	writeRetry(w, http.StatusServiceUnavailable, "it is not in the books yet; send the same request with the same key again")
 }

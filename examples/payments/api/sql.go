@@ -14,6 +14,8 @@ var (
 	insertOrderSQL string
 	//go:embed insert_charge.sql
 	insertChargeSQL string
+	//go:embed is_charge.sql
+	isChargeSQL string
 	//go:embed look.sql
 	lookSQL string
 	//go:embed note.sql

@@ -5,13 +5,15 @@
 //	client --url http://127.0.0.1:8080 order 4900
 //	client --url http://127.0.0.1:8080 refund ch_1 4900
 //
-// The key is printed before anything is sent, so that whoever runs this can keep it; the answer is printed as it came.
+// The key is printed on standard error before anything is sent, so that whoever runs this can keep it; the answer is printed on
+// standard output as it came.
 //
 // Exit codes: 0 done (2xx); 1 anything else; 2 wrong use.
 package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -29,9 +31,9 @@ import (
 
 // options are the command line.
 type options struct {
-	url, token, key string
-	tryTimeout      time.Duration
-	path, body      string
+	url, token, card, key string
+	tryTimeout            time.Duration
+	path, body            string
 }
 
 func main() {
@@ -56,7 +58,8 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	f.SetOutput(io.Discard)
 	f.StringVar(&o.url, "url", "http://127.0.0.1:8080", "`address` of the API")
 	f.StringVar(&o.token, "token", "acme-secret", "whose payment it is")
-	f.StringVar(&o.key, "key", "", "the payment's idempotency key (default: a new one)")
+	f.StringVar(&o.card, "card", "4242424242424242", "what a charge is taken from; 4000000000000002 is declined")
+	f.Func("key", "the payment's idempotency `key` (default: a new one)", o.setKey)
 	f.DurationVar(&o.tryTimeout, "try-timeout", 10*time.Second, "how long to wait for an answer before the payment is sent again")
 	err := f.Parse(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -65,8 +68,11 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 		f.PrintDefaults()
 		return o, 0
 	}
+	if err == nil && o.tryTimeout < 0 {
+		err = errors.New("--try-timeout must not be negative")
+	}
 	if err == nil {
-		o.path, o.body, err = request(f.Args())
+		err = o.ask(f.Args())
 	}
 	if err != nil {
 		fmt.Fprintf(stderr, "client: %v\nSee client --help.\n", err)
@@ -78,37 +84,52 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	return o, -1
 }
 
-// request is what the words of the command line ask for.
-func request(words []string) (path, body string, err error) {
+// setKey refuses an empty key: a script whose variable is empty must not pay a second time under a new one.
+func (o *options) setKey(key string) error {
+	if key == "" {
+		return errors.New("it is empty")
+	}
+	o.key = key
+	return nil
+}
+
+// ask takes the request from the words of the command line.
+func (o *options) ask(words []string) error {
 	command := strings.Join(words[:min(1, len(words))], "")
 	want := map[string]int{"charge": 2, "order": 2, "refund": 3}[command]
 	if want == 0 || len(words) != want {
-		return "", "", errors.New("say charge CENTS, order CENTS or refund CHARGE CENTS")
+		return errors.New("say charge CENTS, order CENTS or refund CHARGE CENTS, after the flags")
 	}
 	cents, err := strconv.ParseInt(words[want-1], 10, 64)
 	if err != nil || cents <= 0 {
-		return "", "", fmt.Errorf("%q is no amount in cents above 0", words[want-1])
+		return fmt.Errorf("%q is no amount in cents above 0", words[want-1])
 	}
+	body := map[string]any{"amount_cents": cents}
 	switch command {
 	case "charge":
-		return "/charges", fmt.Sprintf(`{"card":"4242424242424242","amount_cents":%d}`, cents), nil
+		body["card"] = o.card
 	case "order":
-		return "/orders", fmt.Sprintf(`{"course":"Idempotency in practice","amount_cents":%d}`, cents), nil
+		body["course"] = "Idempotency in practice"
+	case "refund":
+		body["charge"] = words[1]
 	}
-	return "/refunds", fmt.Sprintf(`{"charge":%q,"amount_cents":%d}`, words[1], cents), nil
+	text, err := json.Marshal(body)
+	o.path, o.body = "/"+command+"s", string(text)
+	return err
 }
 
 // pay sends the payment until there is an answer.
 func pay(ctx context.Context, o options, stdout, stderr io.Writer) (status int, err error) {
 	fmt.Fprintf(stderr, "key %s\n", o.key)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, o.url+o.path, strings.NewReader(o.body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(o.url, "/")+o.path, strings.NewReader(o.body))
 	if err != nil {
 		return 0, err
 	}
 	r.Header.Set("Authorization", "Bearer "+o.token)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set(idemhttp.HeaderKey, o.key)
-	client := &http.Client{Transport: &idemhttp.Transport{TryTimeout: o.tryTimeout}}
+	// The API keeps answers for 72 h after the last try.
+	client := &http.Client{Transport: &idemhttp.Transport{TryTimeout: o.tryTimeout, MaxAge: 71 * time.Hour}}
 	resp, err := client.Do(r)
 	if err != nil {
 		return 0, err
