@@ -34,7 +34,7 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 	if err := checkAnswer(r); err != nil {
 		return nil, err
 	}
-	if err := l.enter(leaseCompleting, leaseOpen, leaseCompleting, leaseCompletedTx); err != nil {
+	if err := l.enter(leaseCompleting, leaseOpen, leaseCompleting, leaseCompletedTx, leaseHandedOver); err != nil {
 		return nil, err
 	}
 	row := l.row().Fresh().(*keyRow)

@@ -81,7 +81,11 @@ func (c *Completer) Complete(ctx context.Context) (stats CompleterStats, err err
 		if ctx.Err() != nil {
 			return stats, context.Cause(ctx)
 		}
-		c.count(ctx, &stats, row, c.finish(ctx, policy, row))
+		err := c.finish(ctx, policy, row)
+		if own, ok := err.(*KeyError); ok && own.Op == "hold" && errors.Is(err, ErrUnavailable) {
+			return stats, fmt.Errorf("idem: completer: %w", err) // it was not claimed, nor would the next be
+		}
+		c.count(ctx, &stats, row, err)
 	}
 	stats.Parked, err = q.KeyParked(ctx, c.Store.Pool, gen.KeyParkedParams{Handlers: names, Attempts: int32(c.attempts())})
 	if err != nil {

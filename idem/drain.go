@@ -15,8 +15,8 @@ type running struct {
 	mu       sync.Mutex
 	draining bool
 	calls    int
-	leases   map[*Lease]context.CancelCauseFunc // of Hold
-	idle     chan struct{}                      // closed when draining and no call is left
+	leases   map[*Lease]func(context.Context) error // whose work or resolver runs, and what ends it
+	idle     chan struct{}                          // closed when draining and no call is left
 }
 
 // enter counts a call in, unless the Store is being drained.
@@ -46,19 +46,22 @@ func (r *running) leave() {
 	}
 }
 
-// hold notes a lease whose work runs; cancel ends its context.
-func (r *running) hold(l *Lease, cancel context.CancelCauseFunc) (done func()) {
+// hold notes a lease whose work is to run, and what ends it, unless the Store is being drained.
+func (r *running) hold(l *Lease, end func(context.Context) error) (done func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.leases == nil {
-		r.leases = make(map[*Lease]context.CancelCauseFunc)
+	if r.draining {
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errDraining)
 	}
-	r.leases[l] = cancel
+	if r.leases == nil {
+		r.leases = make(map[*Lease]func(context.Context) error)
+	}
+	r.leases[l] = end
 	return func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.leases, l)
-	}
+	}, nil
 }
 
 // drain begins to drain; idle is closed when no call is left.
@@ -76,7 +79,7 @@ func (r *running) drain() (idle <-chan struct{}) {
 }
 
 // give hands out the leases that are still held.
-func (r *running) give() map[*Lease]context.CancelCauseFunc {
+func (r *running) give() map[*Lease]func(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	held := r.leases
@@ -87,7 +90,8 @@ func (r *running) give() map[*Lease]context.CancelCauseFunc {
 // Drain is for a process that is asked to go (SIGTERM in a deploy, the main cause of abandoned keys in article 004). From now on
 // no key is taken, by this Store and all that share its connections (With): calls get ErrUnavailable, and their clients come back
 // to another process. Work that runs may end until ctx does; then its context is cancelled and the leases of Hold are abandoned,
-// so that the next process goes on at once and not after a lease. nil: everything ended by itself. A Store cannot be used again.
+// so that the next process goes on at once and not after a lease; if it has an answer all the same before anybody took the key,
+// that is recorded. nil: everything ended by itself. A Store cannot be used again.
 //
 // Work of atomic mode that outlives ctx rolls back when the process ends. Keys from Claim are their caller's to abandon.
 func (s *Store) Drain(ctx context.Context) error {
@@ -100,9 +104,8 @@ func (s *Store) Drain(ctx context.Context) error {
 	}
 	var errs []error
 	left := shared.running.give()
-	for lease, cancel := range left {
-		cancel(errDraining)
-		errs = append(errs, lease.abandon(ctx))
+	for _, end := range left {
+		errs = append(errs, end(ctx))
 	}
 	return errors.Join(append([]error{fmt.Errorf("idem: drain: work on %d keys did not end in time; they are left to the next process: %w",
 		len(left), context.Cause(ctx))}, errs...)...)

@@ -39,12 +39,17 @@ func (l *Lease) release(ctx context.Context) error {
 	if err := l.enter(leaseReleased, leaseOpen, leaseReleased); err != nil {
 		return err
 	}
-	changed, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {
-		return q.LeaseRelease(ctx, db, gen.LeaseReleaseParams{
-			TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
-			Fence: l.Fence(), ClaimID: l.row().claimID,
-		})
-	})
+	arg := gen.LeaseReleaseParams{
+		TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
+		Fence: l.Fence(), ClaimID: l.row().claimID,
+	}
+	changed, err := l.change(l.writer(ctx),
+		// takes the row's lock: a step under way is waited for here, and the next statement's snapshot has it
+		func(ctx context.Context, db gen.DBTX) (int64, error) {
+			return q.LeaseAbandon(ctx, db, gen.LeaseAbandonParams(arg))
+		},
+		func(ctx context.Context, db gen.DBTX) (int64, error) { return q.LeaseRelease(ctx, db, arg) },
+	)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
@@ -63,6 +68,7 @@ func (l *Lease) release(ctx context.Context) error {
 		l.set(leaseOpen)
 		return errors.Join(ErrOutcomeUnknown, l.abandon(ctx))
 	}
+	l.set(leaseLost) // so that Hold answers with what stands, and not with what fn says
 	return ErrLeaseLost
 }
 
@@ -73,9 +79,23 @@ func (l *Lease) Abandon(ctx context.Context) error {
 }
 
 func (l *Lease) abandon(ctx context.Context) error {
-	if l.enter(leaseAbandoned, leaseOpen, leaseCompletedTx) != nil {
+	if l.enter(leaseAbandoned, leaseOpen, leaseCompletedTx, leaseHandedOver) != nil {
 		return nil
 	}
+	return l.end(ctx)
+}
+
+// handOver leaves the key to the next process, while the work goes on here: what it has begun may yet be recorded, if nobody has
+// taken the key by then.
+func (l *Lease) handOver(ctx context.Context) error {
+	if l.enter(leaseHandedOver, leaseOpen) != nil && l.current() != leaseCompletedTx {
+		return nil
+	}
+	return l.end(ctx)
+}
+
+// end moves the end of the lease to now.
+func (l *Lease) end(ctx context.Context) error {
 	_, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {
 		return q.LeaseAbandon(ctx, db, gen.LeaseAbandonParams{
 			TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,

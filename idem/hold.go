@@ -54,7 +54,13 @@ func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
 	case o.shared.running.isDraining(): // since the call began, and nothing ran
 		return nil, nil, errors.Join(ErrUnavailable, errDraining, lease.unused(ctx))
 	case o.row.inherited && o.row.asks():
-		return o.resolve(ctx, lease)
+		var resp *Response
+		if lease, resp, err = o.resolve(ctx, lease); lease == nil {
+			return nil, resp, err
+		}
+	}
+	if err := lease.confirm(ctx); err != nil {
+		return nil, nil, err
 	}
 	return lease, nil, nil
 }
@@ -116,13 +122,20 @@ func (o *operation) claimPatiently(ctx context.Context) (*Lease, *Response, erro
 func (l *Lease) hold(ctx context.Context, fn Work) (*Response, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	done, err := l.op.shared.running.hold(l, func(ctx context.Context) error {
+		cancel(errDraining)
+		return l.handOver(ctx)
+	})
+	if err != nil { // since the call began, and nothing ran
+		return nil, errors.Join(err, l.unused(ctx))
+	}
+	defer done()
 	returned := false
 	defer func() {
 		if !returned { // a panic or Goexit goes on up
 			_ = l.abandon(ctx)
 		}
 	}()
-	defer l.op.shared.running.hold(l, cancel)()
 	stop := l.keepAlive(detached, cancel)
 	defer stop()
 	resp, err := fn(withHeld(detached, l.op.shared, l.op.roomKey()), l)
@@ -149,7 +162,13 @@ func (l *Lease) settle(ctx context.Context, resp *Response) (*Response, error) {
 	case leaseReleased:
 		return unrecorded(resp), nil
 	case leaseAbandoned:
+		// a CompleteTx before it may have committed
+		if recorded, err := l.recordedAnswer(ctx); err == nil && !recorded.Replayed {
+			return recorded, nil
+		}
 		return nil, ErrOutcomeUnknown
+	case leaseLost:
+		return l.recordedAnswer(ctx)
 	case leaseCompleting: // fn's own Complete failed, because its record was not confirmed or because the key is another's
 		recorded, err := l.recordedAnswer(ctx)
 		if errors.Is(err, ErrLeaseLost) && !l.isGone(ctx) {

@@ -39,6 +39,8 @@ const (
 	leaseCompletedTx // in a transaction of the user's, which may yet roll back
 	leaseReleased
 	leaseAbandoned
+	leaseLost       // found to be another's when it was to be given back
+	leaseHandedOver // by Drain: nothing new starts, but an answer that comes all the same is recorded
 )
 
 func (l *Lease) row() *keyRow { return l.op.row }
@@ -73,8 +75,11 @@ func (l *Lease) downstreamKey(step string) string {
 }
 
 // Extend moves the end of the lease to Policy.Lease from now; a lapsed lease that nobody took is extended too. ErrLeaseLost:
-// the key is another's, or finished. Hold does this by itself.
+// the key is another's, or finished, or this lease was given back or abandoned. Hold does this by itself.
 func (l *Lease) Extend(ctx context.Context) error {
+	if s := l.current(); s == leaseReleased || s == leaseAbandoned || s == leaseHandedOver {
+		return l.report(ctx, "extend", fmt.Errorf("%w: it has ended", ErrLeaseLost))
+	}
 	return l.report(ctx, "extend", l.extend(l.writer(ctx)))
 }
 
@@ -83,7 +88,7 @@ func (l *Lease) extend(write writer) error {
 	sent := time.Now()
 	changed, err := l.change(write, func(ctx context.Context, db gen.DBTX) (int64, error) {
 		return q.LeaseExtend(ctx, db, gen.LeaseExtendParams{
-			Lease: l.op.policy.Lease, TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
+			Lease: l.grant(), TenantID: l.row().key.Tenant, Endpoint: l.row().key.Endpoint, Key: l.row().key.ID,
 			Fence: l.Fence(), ClaimID: l.row().claimID,
 		})
 	})
@@ -114,6 +119,10 @@ func (l *Lease) enter(to leaseState, from ...leaseState) error {
 		return errors.Join(ErrLeaseLost, errors.New("it was released"))
 	case leaseAbandoned:
 		return errors.Join(ErrLeaseLost, errors.New("it was abandoned"))
+	case leaseLost:
+		return ErrLeaseLost
+	case leaseHandedOver:
+		return errors.Join(ErrLeaseLost, errDraining)
 	}
 	return errors.New("completing the lease was tried, and may have succeeded")
 }
@@ -149,14 +158,16 @@ func (l *Lease) writer(ctx context.Context) writer {
 	return func(add engine.Adder) error { return l.op.shared.engine.Write(ctx, l.bound(), add) }
 }
 
-// change sends one conditional update and reports whether it fitted.
-func (l *Lease) change(write writer, update func(context.Context, gen.DBTX) (int64, error)) (fitted bool, err error) {
+// change sends conditional updates in one transaction and reports whether the last one fitted.
+func (l *Lease) change(write writer, updates ...func(context.Context, gen.DBTX) (int64, error)) (fitted bool, err error) {
 	err = write(func(t *engine.Trip) (keep func()) {
 		var rows int64
-		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
-			rows, err = update(ctx, db)
-			return err
-		})
+		for _, update := range updates {
+			t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
+				rows, err = update(ctx, db)
+				return err
+			})
+		}
 		return func() { fitted = rows > 0 }
 	})
 	return fitted, err

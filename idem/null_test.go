@@ -22,8 +22,7 @@ var shapes = []struct{ name, sql string }{
 	{"abandoned", keyOf("in_flight", true, past, ahead)},
 	{"abandoned, and its work is known", keyOf("in_flight", true, past, ahead) + "; UPDATE idem.keys SET handler = 'h'"},
 	{"parked", keyOf("in_flight", true, past, ahead) + "; UPDATE idem.keys SET handler = 'h', attempts = 9"},
-	{"touched by an operator", keyOf("committed", false, none, ahead) + `; INSERT INTO idem.audit (who, what, tenant_id, endpoint, key, reason)
-		VALUES ('ada', 'settle', 't', 'e', 'k', 'found')`},
+	{"touched by an operator", keyOf("committed", false, none, ahead) + noteOfAnOperator},
 	{"abandoned in a step", keyOf("in_flight", true, past, ahead) + begunStep},
 	{"given back", keyOf("released", false, none, ahead)},
 	{"given back long ago", keyOf("released", false, none, past)},
@@ -34,6 +33,13 @@ var shapes = []struct{ name, sql string }{
 	{"failed and expired", keyOf("failed", false, none, past)},
 	{"held by one who may not record steps", keyOf("in_flight", true, ahead, ahead) + mayNotRecordSteps},
 }
+
+// noteOfAnOperator is written by the owner: the service's role may not, whichever of them the test runs as.
+const noteOfAnOperator = `; DO $$ DECLARE me name := current_user; BEGIN
+	RESET ROLE;
+	INSERT INTO idem.audit (who, what, tenant_id, endpoint, key, reason) VALUES ('ada', 'settle', 't', 'e', 'k', 'found');
+	EXECUTE format('SET ROLE %I', me);
+END $$`
 
 // mayNotRecordSteps takes a right away from whoever the test runs as: the owner, or a role that has it from idem_app.
 const mayNotRecordSteps = `; DO $$ BEGIN

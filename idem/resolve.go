@@ -19,7 +19,11 @@ func (o *operation) resolve(ctx context.Context, lease *Lease) (*Lease, *Respons
 			_ = lease.abandon(ctx)
 		}
 	}()
-	verdict, resp, err := o.ask(ctx, lease)
+	record, err := o.record(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: the key could not be read to ask about it: %w", ErrUnavailable, err)
+	}
+	verdict, resp, err := o.ask(ctx, lease, record)
 	_ = o.report(ctx, "resolve", err)
 	switch {
 	case err == nil && verdict == Found:
@@ -43,25 +47,29 @@ func (o *operation) resolve(ctx context.Context, lease *Lease) (*Lease, *Respons
 		settled = true
 		return nil, resp, nil
 	}
-	if err == nil {
+	switch {
+	case err == nil:
 		err = errors.New("it is not decided")
+	case o.shared.running.isDraining(): // the next process is to ask
+		return nil, nil, errors.Join(ErrUnavailable, errDraining, err)
 	}
 	return nil, nil, fmt.Errorf("%w: the downstream was asked: %w", ErrOutcomeUnknown, err)
 }
 
 // ask asks, while the resolver's lease is extended.
-func (o *operation) ask(ctx context.Context, lease *Lease) (Verdict, *Response, error) {
+func (o *operation) ask(ctx context.Context, lease *Lease, record *Record) (Verdict, *Response, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	stop := lease.keepAlive(detached, cancel)
-	defer stop()
-	record, err := o.record(ctx)
+	done, err := o.shared.running.hold(lease, func(context.Context) error { cancel(errDraining); return nil }) // resolve abandons
 	if err != nil {
 		return Pending, nil, err
 	}
+	defer done()
+	stop := lease.keepAlive(detached, cancel)
+	defer stop()
 	held, stopWatch := lease.whileHeld(detached)
 	defer stopWatch()
-	verdict, resp, err := o.policy.Resolve(held, record)
+	verdict, resp, err := o.policy.Resolve(withHeld(held, o.shared, o.roomKey()), record)
 	if err == nil && resp != nil {
 		err = checkAnswer(resp)
 	}

@@ -52,6 +52,7 @@ func (r *keyRow) Fresh() engine.Row {
 }
 
 func (r *keyRow) Claim(t *engine.Trip) {
+	r.claimed, r.inherited = nil, false // of the look before this one: its takeover came too late, or was rolled back
 	arg := gen.KeyClaimParams{
 		Lease:       r.policy.Lease,
 		Retention:   r.policy.Retention,

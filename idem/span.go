@@ -2,6 +2,7 @@ package idem
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -18,6 +19,28 @@ func (l *Lease) extended(sent time.Time) {
 	if until := sent.Add(l.op.policy.Lease); until.After(l.until) {
 		l.until = until
 	}
+}
+
+// grant is for how long a statement of the holder's extends the lease: not at all where it is left to the next holder. What ends
+// after that is recorded all the same, and must not hold the key.
+func (l *Lease) grant() time.Duration {
+	if s := l.current(); s == leaseHandedOver || s == leaseAbandoned {
+		return 0
+	}
+	return l.op.policy.Lease
+}
+
+// confirm extends a lease that may have lapsed before its holder has begun, because the answer to the claim was late: another may
+// have asked the downstream meanwhile, been told of nothing, and begun.
+func (l *Lease) confirm(ctx context.Context) error {
+	if l.left() > 0 {
+		return nil
+	}
+	err := l.extend(l.writer(ctx))
+	if errors.Is(err, ErrLeaseLost) {
+		return fmt.Errorf("%w: the claim was answered too late, and another has the key", ErrInFlight)
+	}
+	return err
 }
 
 func (l *Lease) left() time.Duration {

@@ -64,6 +64,9 @@ func (l *Lease) call(ctx context.Context, c Call) ([]byte, error) {
 	if err := l.beginStep(ctx, s); err != nil {
 		return nil, err
 	}
+	if s.finished { // by an earlier try whose confirmation was lost
+		return bytes.Clone(s.output), nil
+	}
 	held, stop := l.whileHeld(ctx)
 	defer stop()
 	key := l.downstreamKey(c.Name)
@@ -79,8 +82,8 @@ func (l *Lease) call(ctx context.Context, c Call) ([]byte, error) {
 		}
 		doubtful = false
 	}
-	if held.Err() != nil { // asking took longer than the lease
-		return nil, context.Cause(held)
+	if l.left() <= 0 { // asking took longer than the lease, or this process stood still; held's own timer may be late to say so
+		return nil, errLapsed
 	}
 	output, err := c.Do(held, key)
 	if err != nil {
@@ -108,24 +111,39 @@ func StepJSON[T any](ctx context.Context, l *Lease, name string, fn func(ctx con
 	return result, err
 }
 
-// beginStep records that s begins, and extends the lease with it.
+// beginStep records that s begins, and extends the lease with it; or it finds s recorded.
 func (l *Lease) beginStep(ctx context.Context, s *step) error {
 	sent := time.Now()
 	k := l.row().key
 	arg := gen.StepBeginParams{
 		Position: s.position, TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID, Name: s.name,
-		Lease: l.op.policy.Lease, Fence: l.Fence(), ClaimID: l.row().claimID,
+		Lease: l.grant(), Fence: l.Fence(), ClaimID: l.row().claimID,
 	}
 	fitted, err := l.put(ctx, func(ctx context.Context, db gen.DBTX) (int32, error) { return q.StepBegin(ctx, db, arg) })
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: step %q was not started: %w", ErrUnavailable, s.name, err)
 	case !fitted:
-		return ErrLeaseLost
+		return l.findRecorded(ctx, s)
 	}
 	l.extended(sent)
 	s.begun = true
 	return nil
+}
+
+// findRecorded finishes s with what is recorded while the key is this lease's.
+func (l *Lease) findRecorded(ctx context.Context, s *step) error {
+	found, held, err := l.recordedSteps(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: step %q was not started: %w", ErrUnavailable, s.name, err)
+	}
+	for _, r := range found {
+		if held && r.Name == s.name && r.FinishedAt != nil {
+			s.begun, s.finished, s.output = false, true, r.Output
+			return nil
+		}
+	}
+	return ErrLeaseLost
 }
 
 // finishStep records what s returned.
@@ -134,7 +152,7 @@ func (l *Lease) finishStep(ctx context.Context, s *step, output []byte) ([]byte,
 	k := l.row().key
 	arg := gen.StepFinishParams{
 		Output: append([]byte{}, output...), TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID, Name: s.name,
-		Lease: l.op.policy.Lease, Fence: l.Fence(), ClaimID: l.row().claimID,
+		Lease: l.grant(), Fence: l.Fence(), ClaimID: l.row().claimID,
 	}
 	fitted, err := l.put(ctx, func(ctx context.Context, db gen.DBTX) (int32, error) { return q.StepFinish(ctx, db, arg) })
 	if err == nil && !fitted { // recorded by an earlier try whose confirmation was lost, or the lease is
@@ -166,7 +184,7 @@ func (l *Lease) undoStep(ctx context.Context, s *step) {
 	changed, err := l.change(l.writer(ctx), func(ctx context.Context, db gen.DBTX) (int64, error) {
 		return q.StepUndo(ctx, db, gen.StepUndoParams{
 			TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID, Name: s.name,
-			Lease: l.op.policy.Lease, Fence: l.Fence(), ClaimID: l.row().claimID,
+			Lease: l.grant(), Fence: l.Fence(), ClaimID: l.row().claimID,
 		})
 	})
 	if err == nil && changed {

@@ -101,7 +101,7 @@ func (r *stepRow) Reclaim(*engine.Trip) {}
 func (r *stepRow) Complete(t *engine.Trip) {
 	k := r.lease.row().key
 	arg := gen.StepRecordTxParams{
-		Lease: r.lease.op.policy.Lease, TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID,
+		Lease: r.lease.grant(), TenantID: k.Tenant, Endpoint: k.Endpoint, Key: k.ID,
 		Fence: r.lease.Fence(), ClaimID: r.lease.row().claimID, Position: r.step.position, Name: r.step.name, Output: r.output,
 	}
 	t.Add(func(ctx context.Context, db gen.DBTX) error {
@@ -125,8 +125,8 @@ func (r *stepRow) MarkUnknown(t *engine.Trip) { r.lease.row().MarkUnknown(t) }
 
 func (r *stepRow) Verdict() (engine.Verdict, error) {
 	switch {
-	case r.absent:
-		return engine.Gone, nil
+	case r.absent: // not for certain: unlike a key's claim the record travels with its COMMIT, and may still arrive
+		return engine.Refused, ErrCommitUnknown
 	case r.found != nil && r.found.FinishedAt != nil && (r.holds() || r.probed && r.sameRequest()):
 		return engine.Finished, nil
 	case !r.holds():

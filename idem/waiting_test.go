@@ -105,11 +105,12 @@ func TestWaitOfLessThanAMillisecondIsNotForEver(t *testing.T) {
 func TestWaitBelowZeroNeverFailsAnUncontendedClaim(t *testing.T) {
 	b := setup(t, func(c *pgxpool.Config) { c.MaxConns = 64 })
 	store := b.newStore(idem.Policy{Retention: time.Hour, Wait: -1})
+	claims := int64(scaled(t, 10_000))
 	var next atomic.Int64
 	var callers sync.WaitGroup
 	for range 64 {
 		callers.Go(func() {
-			for n := next.Add(1); n <= 10_000; n = next.Add(1) {
+			for n := next.Add(1); n <= claims; n = next.Add(1) {
 				_, err := store.Do(b.ctx, b.key(fmt.Sprint(n)), func(context.Context, pgx.Tx) (*idem.Response, error) { return created(), nil })
 				if err != nil {
 					t.Errorf("claim %d: %v", n, err)

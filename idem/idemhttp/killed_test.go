@@ -14,7 +14,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childDatabase) == "" {
 		os.Exit(m.Run())
 	}
-	if err := serveAPI(); err != nil {
+	serve := serveAPI
+	if os.Getenv(childGrace) != "" {
+		serve = serveUntilTerm
+	}
+	if err := serve(); err != nil {
 		fmt.Fprintln(os.Stderr, "the API's process:", err)
 		os.Exit(1)
 	}

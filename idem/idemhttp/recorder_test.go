@@ -13,14 +13,16 @@ import (
 func TestAnswerIsWhatNetHTTPAloneSends(t *testing.T) {
 	b := setup(t)
 	for name, h := range map[string]handlerFunc{
-		"nothing":                     func(http.ResponseWriter, *http.Request, func()) {},
-		"a status":                    writes(201, ""),
-		"a status and a body":         writes(201, `{"id":"ch_1"}`),
-		"no status":                   writes(0, "done"),
-		"an empty write":              func(w http.ResponseWriter, _ *http.Request, _ func()) { _, _ = w.Write(nil) },
-		"204":                         writes(204, ""),
-		"304 with its fields":         writes(304, "", "Etag", `"a"`, "Content-Type", "text/plain", "Content-Length", "7"),
-		"a redirect":                  func(w http.ResponseWriter, r *http.Request, _ func()) { http.Redirect(w, r, "/orders/1", 303) },
+		"nothing":             func(http.ResponseWriter, *http.Request, func()) {},
+		"a status":            writes(201, ""),
+		"a status and a body": writes(201, `{"id":"ch_1"}`),
+		"no status":           writes(0, "done"),
+		"an empty write":      func(w http.ResponseWriter, _ *http.Request, _ func()) { _, _ = w.Write(nil) },
+		"204":                 writes(204, ""),
+		"304 with its fields": writes(304, "", "Etag", `"a"`, "Content-Type", "text/plain", "Content-Length", "7"),
+		"a redirect": func(w http.ResponseWriter, r *http.Request, _ func()) {
+			http.Redirect(w, r, "/orders/1", http.StatusSeeOther)
+		},
 		"http.Error":                  func(w http.ResponseWriter, _ *http.Request, _ func()) { http.Error(w, "no such order", 404) },
 		"an unusual status":           writes(299, "well"),
 		"exactly as long as declared": writes(200, "four", "Content-Length", "4"),

@@ -34,6 +34,8 @@ type Proxy struct {
 	listener net.Listener
 	server   string
 	silent   atomic.Bool
+	sent     flow
+	answers  flow
 	mu       sync.Mutex
 	links    map[*link]bool
 	pumps    sync.WaitGroup
@@ -54,6 +56,7 @@ func Start(t testing.TB, p *Proxy, target string) (through string) {
 	p.pumps.Go(p.accept)
 	t.Cleanup(func() {
 		_ = p.listener.Close()
+		p.Stall(false)
 		p.Cut()
 		p.pumps.Wait()
 	})
@@ -71,6 +74,39 @@ func (p *Proxy) Cut() {
 
 // Partition makes the proxy swallow everything in both directions, on old and new connections, without ending any.
 func (p *Proxy) Partition(on bool) { p.silent.Store(on) }
+
+// Stall makes the proxy hold back everything in both directions, on old and new connections, the end of one included; when it is
+// over all of it arrives. So does what TCP sends again after a partition that its connections outlive.
+func (p *Proxy) Stall(on bool) {
+	p.sent.stall(on)
+	p.answers.stall(on)
+}
+
+// StallAnswers is Stall for what the server sends: it goes on doing what it is told.
+func (p *Proxy) StallAnswers(on bool) { p.answers.stall(on) }
+
+// flow is one direction of all connections.
+type flow struct {
+	stalled atomic.Pointer[chan struct{}] // closed when the stall ends; nil: none
+}
+
+func (f *flow) stall(on bool) {
+	var stalled *chan struct{}
+	if on {
+		c := make(chan struct{})
+		stalled = &c
+	}
+	if before := f.stalled.Swap(stalled); before != nil {
+		close(*before)
+	}
+}
+
+// pass returns when nothing is held back.
+func (f *flow) pass() {
+	for c := f.stalled.Load(); c != nil; c = f.stalled.Load() {
+		<-*c
+	}
+}
 
 func (p *Proxy) accept() {
 	for {
@@ -118,6 +154,7 @@ func (l *link) upstream() {
 	defer l.gone()
 	for typed := false; ; typed = true { // the start-up message has no type
 		message, err := readMessage(l.client, typed)
+		l.proxy.sent.pass()
 		if err != nil {
 			return
 		}
@@ -145,6 +182,7 @@ func (l *link) downstream() {
 	defer l.gone()
 	for {
 		message, err := readMessage(l.server, true)
+		l.proxy.answers.pass()
 		if err != nil {
 			return
 		}

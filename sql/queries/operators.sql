@@ -45,8 +45,10 @@ SELECT
     attempts,
     created_at,
     claimed_at,
+    locked_until,
     completed_at,
     response_status,
+    coalesce(handler, '')::text AS handler,
     coalesce(provider_ref, '')::text AS provider_ref
 FROM idem.keys
 WHERE NOT leased
@@ -156,11 +158,6 @@ noted AS (
 SELECT count(*)::bigint AS forgotten
 FROM noted;
 
--- name: OperatorNote :exec
--- Leaves a row in idem.audit for what a resolver's verdict did.
-INSERT INTO idem.audit (who, what, tenant_id, endpoint, key, reason)
-VALUES (@who, @what, @tenant_id, @endpoint, @key, @reason);
-
 -- name: OperatorAudit :many
 -- What was done to a key by hand, newest first.
 SELECT
@@ -200,19 +197,28 @@ WHERE t.schemaname = 'idem'
 ORDER BY t.relname;
 
 -- name: StatsSnapshot :one
--- The oldest snapshot that keeps vacuum from removing dead rows: a transaction left open, a prepared one, a replication slot. It
--- sees other roles' sessions only with the rights of pg_read_all_stats.
+-- The oldest transaction that keeps vacuum from removing dead rows of this database: one left open, a prepared one, a replication
+-- slot. It sees other roles' sessions only with the rights of pg_read_all_stats.
 SELECT
     coalesce(max(held.age), 0)::bigint AS transactions,
     coalesce((array_agg(held.what ORDER BY held.age DESC))[1], '')::text AS what
 FROM (
-    SELECT age(a.backend_xmin)::bigint AS age, 'session ' || a.pid::text || ', since ' || coalesce(a.xact_start::text, '?') AS what
+    SELECT
+        -- between two statements of READ COMMITTED there is no snapshot, and what the transaction wrote still counts
+        greatest(age(a.backend_xmin), age(a.backend_xid))::bigint AS age,
+        'session ' || a.pid::text || ', since '
+            || coalesce(to_char(a.xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS "UTC"'), '?') AS what
     FROM pg_catalog.pg_stat_activity AS a
-    WHERE a.backend_xmin IS NOT NULL
+    WHERE (a.backend_xmin IS NOT NULL OR a.backend_xid IS NOT NULL)
+      -- sessions of other databases hold back nothing here; a standby's feedback has no database
+      AND (a.datname = current_database() OR a.datname IS NULL)
+      -- a vacuum does not wait for itself
+      AND a.backend_type <> 'autovacuum worker'
       AND a.pid <> pg_backend_pid()
     UNION ALL
     SELECT age(p.transaction)::bigint, 'prepared transaction ' || p.gid
     FROM pg_catalog.pg_prepared_xacts AS p
+    WHERE p.database = current_database()
     UNION ALL
     SELECT age(s.xmin)::bigint, 'replication slot ' || s.slot_name::text
     FROM pg_catalog.pg_replication_slots AS s

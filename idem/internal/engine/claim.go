@@ -156,7 +156,7 @@ func (c *claim) loadAfterWait(ctx context.Context, rival bool) (Verdict, error) 
 	switch {
 	case v == Finished || v == Refused:
 		return v, err
-	case v == Gone && !rival:
+	case (v == Gone || v == Claimed) && !rival: // Claimed: it would have been, and was rolled back
 		return Gone, errTooShort
 	}
 	return Refused, ErrInFlight

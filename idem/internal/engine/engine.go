@@ -115,7 +115,7 @@ func (e Engine) Claim(ctx context.Context, row Row, budget Budget) (Row, Verdict
 	}
 	found, v, err := e.readBack(ctx, row, err)
 	if errors.Is(err, ErrCommitUnknown) {
-		err = unavailable(err) // the claim may stand, and then it lapses: nothing ran under it
+		found, err = row.Fresh(), unavailable(err) // the claim may stand, and then it lapses: nothing ran under it
 	}
 	return found, v, err
 }
