@@ -12,10 +12,13 @@ type row struct {
 	tenant, endpoint, key, status string
 	leased                        bool
 	lockedFor                     time.Duration // below 0: the lease is past
-	expiresIn                     time.Duration
+	expiresIn, age                time.Duration
 }
 
 func expired(r *row) { r.expiresIn = -time.Minute }
+
+// old began its life so long ago.
+func old(age time.Duration) func(*row) { return func(r *row) { r.age = age } }
 
 func of(tenant string) func(*row) { return func(r *row) { r.tenant = tenant } }
 func at(endpoint string) func(*row) {
@@ -31,6 +34,10 @@ func newRow(key, status string, mutate []func(*row)) row {
 }
 
 func finished(key string, mutate ...func(*row)) row { return newRow(key, "committed", mutate) }
+func refused(key string, mutate ...func(*row)) row  { return newRow(key, "failed", mutate) }
+
+// givenBack has no steps.
+func givenBack(key string, mutate ...func(*row)) row { return newRow(key, "released", mutate) }
 
 // inFlight holds its lease for another hour, or lost it an hour ago.
 func inFlight(key string, mutate ...func(*row)) row {
@@ -45,7 +52,7 @@ func abandoned(key string, mutate ...func(*row)) row {
 	return r
 }
 
-// insert writes rows. Finished ones have an answer of 201 with two headers and a body with every kind of byte.
+// insert writes rows. Finished ones have an answer of 201 with two headers and a body with every kind of byte, refused ones one of 402.
 func (d *testDatabase) insert(t *testing.T, rows ...row) {
 	t.Helper()
 	for _, r := range rows {
@@ -53,15 +60,16 @@ func (d *testDatabase) insert(t *testing.T, rows ...row) {
 			INSERT INTO idem.keys (tenant_id, endpoint, key, status, fingerprint, fence, claim_id, attempts, leased,
 				claimed_at, created_at, expires_at, locked_until, completed_at, response_status, response_header, response_body, provider_ref)
 			SELECT @tenant, @endpoint, @key, @status, '\x01abcd', 7, gen_random_uuid(), 2, @leased,
-				now(), now(), now() + @expires_in::interval,
+				now(), now() - @age::interval, now() + @expires_in::interval,
 				CASE @status::text WHEN 'in_flight' THEN now() + @locked_for::interval END,
-				CASE @status::text WHEN 'committed' THEN now() END,
-				CASE @status::text WHEN 'committed' THEN 201 END,
-				CASE @status::text WHEN 'committed' THEN E'Content-Type: text/plain\r\nLink: <a>\r\nLink: <b>\r\n'::bytea END,
+				CASE WHEN @status::text IN ('committed', 'failed') THEN now() END,
+				CASE @status::text WHEN 'committed' THEN 201 WHEN 'failed' THEN 402 END,
+				CASE @status::text WHEN 'committed' THEN E'Content-Type: text/plain\r\nLink: <a>\r\nLink: <b>\r\n'::bytea
+					WHEN 'failed' THEN '\x'::bytea END,
 				CASE @status::text WHEN 'committed' THEN '\x7061696400ff1b5b326a0a'::bytea END,
 				CASE @status::text WHEN 'committed' THEN 'ch_1' END`,
 			pgx.NamedArgs{"tenant": r.tenant, "endpoint": r.endpoint, "key": r.key, "status": r.status, "leased": r.leased,
-				"expires_in": r.expiresIn, "locked_for": r.lockedFor})
+				"expires_in": r.expiresIn, "locked_for": r.lockedFor, "age": r.age})
 		if err != nil {
 			t.Fatal(err)
 		}

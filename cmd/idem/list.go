@@ -28,11 +28,12 @@ func newList(db *source) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List keys, the unresolved ones first",
-		Long: `list lists keys, oldest first: those that are abandoned, then those that are held
-or were given back with steps, and then, unless --state names one of these, the
-finished ones, for which it reads the whole table.
+		Long: `list lists the abandoned keys, then those that are held or were given back with
+steps, and then the finished ones and those given back without steps; in each
+part the oldest first. The last part, which --state abandoned and --state held
+leave out, needs the whole table read.
 
---json writes one object a line; what is not known is null:
+--json writes one object a line; what is not known is null or empty:
   {"tenant":"acme","endpoint":"POST /charges","key":"k-1","state":"abandoned",
    "attempts":1,"created_at":"...","claimed_at":"...","locked_until":"...",
    "completed_at":null,"status":null,"handler":"","provider_ref":""}`,
@@ -50,6 +51,9 @@ finished ones, for which it reads the whole table.
 				return wrongUse(cmd, "--limit must be between 1 and 100000")
 			case l.older < 0:
 				return wrongUse(cmd, "--older must not be negative")
+			}
+			if err := notEmpty(cmd, "state", "tenant", "endpoint"); err != nil {
+				return err
 			}
 			l.out, l.stderr = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return l.run(cmd.Context())
@@ -89,7 +93,7 @@ func (l *list) run(ctx context.Context) error {
 	defer pool.Close()
 	keys, err := l.keys(ctx, pool)
 	if err != nil {
-		return withoutSchema(err)
+		return withCure(err)
 	}
 	more := len(keys) > l.most
 	keys = keys[:min(len(keys), l.most)]
@@ -130,8 +134,8 @@ func (l *list) keys(ctx context.Context, pool *pgxpool.Pool) ([]listed, error) {
 		for _, r := range rows {
 			keys = append(keys, listed{
 				Tenant: r.TenantID, Endpoint: r.Endpoint, Key: r.Key, State: r.State, Attempts: r.Attempts,
-				CreatedAt: r.CreatedAt.UTC(), ClaimedAt: r.ClaimedAt.UTC(), CompletedAt: inUTC(r.CompletedAt), Status: r.ResponseStatus,
-				ProviderRef: r.ProviderRef,
+				CreatedAt: r.CreatedAt.UTC(), ClaimedAt: r.ClaimedAt.UTC(), LockedUntil: inUTC(r.LockedUntil), CompletedAt: inUTC(r.CompletedAt),
+				Status: r.ResponseStatus, Handler: r.Handler, ProviderRef: r.ProviderRef,
 			})
 		}
 	}

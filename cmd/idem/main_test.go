@@ -163,6 +163,22 @@ func (p *process) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
+// eventually waits for a condition that something else brings about.
+func eventually(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !done() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("it does not come about that %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
 // signal sends a signal to the running process.
 func (p *process) signal(t *testing.T, signal os.Signal) {
 	t.Helper()

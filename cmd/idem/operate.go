@@ -9,17 +9,17 @@ import (
 	"os"
 	"os/user"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgtype"
-	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"github.com/pgidem/pgidem/gen"
 )
 
-// operation is what settle, release and forget have in common: one key, as it was seen, and who does what to it and why.
+// operation is what settle, release and forget have in common: one key, and who does what to it and why.
 type operation struct {
 	db          *source
 	tenant      string
@@ -37,29 +37,37 @@ func (o *operation) flags(cmd *cobra.Command) {
 	f.StringVar(&o.tenant, "tenant", "", "the tenant of the key (required)")
 	f.StringVar(&o.endpoint, "endpoint", "", "the endpoint of the key, '*' for a key of the whole tenant (required)")
 	f.StringVar(&o.reason, "reason", "", "why, for idem.audit (required)")
-	f.StringVar(&o.who, "as", "", "who does it, for idem.audit (default: the account that runs this)")
+	f.StringVar(&o.who, "as", account(), "who does it, for idem.audit")
 	f.BoolVar(&o.yes, "yes", false, "do not ask")
+}
+
+// account is the name of the account that runs this; empty where it has none.
+func account() string {
+	a, err := user.Current()
+	if err != nil {
+		return ""
+	}
+	return a.Username
 }
 
 // check says what is missing.
 func (o *operation) check(cmd *cobra.Command, args []string) error {
 	o.key = args[0]
 	o.in, o.out, o.stderr = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	if o.who == "" {
-		if account, err := user.Current(); err == nil {
-			o.who = account.Username
-		}
-	}
 	switch {
 	case o.tenant == "":
 		return wrongUse(cmd, "--tenant is missing")
 	case o.endpoint == "":
 		return wrongUse(cmd, "--endpoint is missing")
+	case o.key == "" || len(o.key) > 255:
+		return wrongUse(cmd, "KEY has %d bytes; it must have 1 to 255", len(o.key))
 	case strings.TrimSpace(o.reason) == "":
 		return wrongUse(cmd, "--reason is missing: it goes into idem.audit")
-	case o.who == "":
-		return wrongUse(cmd, "--as is missing, and the account that runs this has no name")
-	case !o.yes && !isTerminal(o.in):
+	case strings.TrimSpace(o.who) == "":
+		return wrongUse(cmd, "--as is missing: it goes into idem.audit")
+	case !utf8.ValidString(o.tenant + o.endpoint + o.key + o.reason + o.who):
+		return wrongUse(cmd, "what was given is not UTF-8 text")
+	case !o.yes && !(isTerminal(o.in) && isTerminal(o.stderr)):
 		return wrongUse(cmd, "--yes is missing: there is no terminal to ask at")
 	}
 	return nil
@@ -76,8 +84,11 @@ func (o *operation) run(ctx context.Context, what, done string, may func(seen ge
 	}
 	defer pool.Close()
 	seen, err := o.look(ctx, pool)
-	if err != nil {
-		return err
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return noSuchKey(o.tenant, o.endpoint)
+	case err != nil:
+		return withCure(err)
 	}
 	if err := may(seen); err != nil {
 		return err
@@ -87,8 +98,10 @@ func (o *operation) run(ctx context.Context, what, done string, may func(seen ge
 	}
 	changed, err := do(ctx, pool, seen)
 	switch {
+	case err != nil && ctx.Err() != nil: // the server may go on with it
+		return fmt.Errorf("%w while it was being done: look whether it was", errInterrupted)
 	case err != nil:
-		return withoutSchema(err)
+		return withCure(err)
 	case changed == 0:
 		return fmt.Errorf("the key has moved on since it was seen (%s, fence %d): nothing was changed; look again", seen.State, seen.Fence)
 	}
@@ -96,12 +109,9 @@ func (o *operation) run(ctx context.Context, what, done string, may func(seen ge
 	return err
 }
 
-func (o *operation) look(ctx context.Context, pool *pgxpool.Pool) (gen.KeyLookupRow, error) {
-	seen, err := gen.New().KeyLookup(ctx, pool, gen.KeyLookupParams{TenantID: o.tenant, Endpoint: o.endpoint, Key: o.key})
-	if errors.Is(err, pgx.ErrNoRows) {
-		return seen, noSuchKey(o.tenant, o.endpoint)
-	}
-	return seen, withoutSchema(err)
+// look reads the key as it stands.
+func (o *operation) look(ctx context.Context, db gen.DBTX) (gen.KeyLookupRow, error) {
+	return gen.New().KeyLookup(ctx, db, gen.KeyLookupParams{TenantID: o.tenant, Endpoint: o.endpoint, Key: o.key})
 }
 
 func noSuchKey(tenant, endpoint string) error {
@@ -117,7 +127,11 @@ func (o *operation) ask(ctx context.Context, what string, seen gen.KeyLookupRow)
 		what, safe(o.key), safe(o.tenant), safe(o.endpoint), seen.State, utc(&seen.ClaimedAt), seen.Fence)
 	answered := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(o.in).ReadString('\n') // no answer is no
+		line, err := bufio.NewReader(o.in).ReadString('\n')
+		if err != nil {
+			line = "no\n" // not even a line was answered
+			fmt.Fprintln(o.stderr)
+		}
 		answered <- strings.ToLower(strings.TrimSpace(line))
 	}()
 	select {
@@ -126,6 +140,7 @@ func (o *operation) ask(ctx context.Context, what string, seen gen.KeyLookupRow)
 			return nil
 		}
 	case <-ctx.Done():
+		fmt.Fprintln(o.stderr)
 	}
 	return errors.New("nothing was changed")
 }
@@ -138,16 +153,16 @@ func notHeld(seen gen.KeyLookupRow) error {
 	return nil
 }
 
-func isTerminal(in any) bool {
-	file, ok := in.(*os.File)
+func isTerminal(stream any) bool {
+	file, ok := stream.(*os.File)
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-func textOrNull(text string) *string {
-	if text == "" {
-		return nil
+// withCure says what to do about an error that is the set-up's.
+func withCure(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == "42501" { // insufficient privilege
+		return fmt.Errorf("%s: this is work for a member of idem_operator (sql/roles.sql)", pg.Message)
 	}
-	return &text
+	return withoutSchema(err)
 }
-
-func idOf(bytes [16]byte) pgtype.UUID { return pgtype.UUID{Bytes: bytes, Valid: true} }

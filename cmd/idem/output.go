@@ -16,10 +16,10 @@ func printJSON(w io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// safe is text that may have come from a client, without what would command a terminal.
+// safe is text that may have come from a client, without what would command a terminal, turn a line around or not be seen.
 func safe(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		if !unicode.IsGraphic(r) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -39,6 +39,29 @@ func TestReadingAndSweepingGoThroughAPooler(t *testing.T) {
 	cli(t, url, "sweep").want(t, 0, "deleted 0 keys in ")
 }
 
+func TestOperatingGoesThroughAPooler(t *testing.T) {
+	t.Parallel()
+	db, d := migrated(t), newDownstream(t)
+	url, _ := pgbouncer.Start(t, db.url, pgbouncer.Options{PoolSize: 2})
+	d.says(t, "found", `{"verdict":"found","status":201}`)
+	d.says(t, "nothing", `{"verdict":"nothing"}`)
+	for _, mode := range []string{"", "", "&default_query_exec_mode=simple_protocol", "&default_query_exec_mode=cache_statement"} {
+		pooled := &testDatabase{url + mode, db.conn}
+		db.exec(t, "DELETE FROM idem.keys; DELETE FROM idem.audit")
+		db.insert(t, abandoned("settle"), abandoned("release"), abandoned("forget"))
+		for name := range operations {
+			operate(t, pooled, name, name).want(t, 0)
+		}
+		db.insert(t, abandoned("found"), abandoned("nothing"))
+		d.reconcile(t, pooled).want(t, 0, "found: ", "nothing: ")
+		cli(t, url, "list").want(t, 0, "committed", "released")
+		cli(t, url, "stats").want(t, 0, "committed  2 ")
+		if got, want := db.states(t), "found committed, nothing released, release released, settle committed"; got != want {
+			t.Errorf("the keys are %s, want %s", got, want)
+		}
+	}
+}
+
 func TestCheckFindsThePooler(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)

@@ -13,7 +13,7 @@ import (
 func TestWrongUseExitsWith2AndAHint(t *testing.T) {
 	t.Parallel()
 	for line, says := range map[string]string{
-		"":                        "a command is missing: one of check, migrate, show, sweep",
+		"":                        "a command is missing: one of check, forget, list, migrate, reconcile, release, settle, show, stats, sweep",
 		"sweeep":                  `unknown command "sweeep"; did you mean sweep?`,
 		"destroy":                 `unknown command "destroy"`,
 		"migrate":                 "a command is missing: one of down, print, up, version",
@@ -47,7 +47,8 @@ func TestWrongUseExitsWith2AndAHint(t *testing.T) {
 func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 	t.Parallel()
 	cli(t, "", "help", "migrate", "up").want(t, 0, "Examples:\n  idem migrate up")
-	for _, line := range []string{"", "migrate", "migrate up", "migrate down", "migrate version", "migrate print", "sweep", "show", "check"} {
+	for _, line := range []string{"", "migrate", "migrate up", "migrate down", "migrate version", "migrate print", "sweep", "show", "check",
+		"list", "stats", "reconcile", "settle", "release", "forget"} {
 		c := cli(t, "", append(strings.Fields(line), "--help")...).want(t, 0, "Usage:\n  idem", "Examples:\n  idem "+strings.Split(line+" ", " ")[0], "--database-url")
 		if c.err != "" {
 			t.Errorf("the help of %q goes to stderr: %s", line, c.err)

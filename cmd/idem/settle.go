@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -19,13 +18,10 @@ import (
 // settle is idem settle.
 type settle struct {
 	operation
-	status      int
-	header      []string
-	body, file  string
-	hasBody     bool
-	failed      bool
-	providerRef string
-	retention   time.Duration
+	answer     answer
+	header     []string // lines
+	body, file string
+	retention  time.Duration
 }
 
 func newSettle(db *source) *cobra.Command {
@@ -37,8 +33,9 @@ func newSettle(db *source) *cobra.Command {
 happened: every retry gets the answer given here. Ask the downstream first.
 
 --body is the answer's body, --body-file the file that holds it ('-' is standard
-input); with neither the body is empty. --header may be repeated. --failed says
-that the answer is a refusal, such as a declined card; it is replayed, too.
+input), of up to 1 MiB; with neither the body is empty. --header may be repeated.
+--failed says that the answer is a refusal, such as a declined card; it is
+replayed, too.
 
 It refuses where a lease runs, and where the key has moved on since it was seen.
 A row in idem.audit says who did it and why.`,
@@ -50,8 +47,10 @@ A row in idem.audit says who did it and why.`,
 			if err := s.operation.check(cmd, args); err != nil {
 				return err
 			}
-			s.hasBody = cmd.Flags().Changed("body")
 			if err := s.check(cmd); err != nil {
+				return err
+			}
+			if err := s.readBody(); err != nil {
 				return err
 			}
 			return s.run(cmd.Context(), "Settle", "settled", settleable, s.settle)
@@ -59,31 +58,40 @@ A row in idem.audit says who did it and why.`,
 	}
 	s.flags(cmd)
 	f := cmd.Flags()
-	f.IntVar(&s.status, "status", 0, "the status of the answer, 100 to 999 (required)")
+	f.IntVar(&s.answer.status, "status", 0, "the status of the answer, 100 to 999, 0 for none (required)")
 	f.StringArrayVar(&s.header, "header", nil, "a line of the answer's header, 'Name: value'; repeatable")
 	f.StringVar(&s.body, "body", "", "the body of the answer")
 	f.StringVar(&s.file, "body-file", "", "the file with the body of the answer; - is standard input")
-	f.BoolVar(&s.failed, "failed", false, "the answer is a definitive refusal")
-	f.StringVar(&s.providerRef, "provider-ref", "", "the downstream's own name for the effect")
+	f.BoolVar(&s.answer.failed, "failed", false, "the answer is a definitive refusal")
+	f.StringVar(&s.answer.providerRef, "provider-ref", "", "the downstream's own name for the effect")
 	f.DurationVar(&s.retention, "retention", 24*time.Hour, "how long the answer is kept from now on, at least")
 	return cmd
 }
 
 func (s *settle) check(cmd *cobra.Command) error {
+	hasFile := cmd.Flags().Changed("body-file")
 	switch {
-	case s.status < 100 || s.status > 999:
-		return wrongUse(cmd, "--status must be 100 to 999")
+	case !cmd.Flags().Changed("status"):
+		return wrongUse(cmd, "--status is missing")
 	case s.retention <= 0:
 		return wrongUse(cmd, "--retention must be above 0")
-	case s.hasBody && s.file != "":
+	case cmd.Flags().Changed("body") && hasFile:
 		return wrongUse(cmd, "--body and --body-file exclude each other")
+	case hasFile && s.file == "": // an unset shell variable must not lead to an empty answer
+		return wrongUse(cmd, "--body-file is empty")
 	case s.file == "-" && !s.yes:
 		return wrongUse(cmd, "--body-file - needs --yes: standard input cannot be both the body and the answer")
 	}
+	s.answer.header = http.Header{}
 	for _, line := range s.header {
-		if name, _, ok := strings.Cut(line, ":"); !ok || name == "" || strings.ContainsAny(line, "\r\n\x00") {
+		name, value, ok := strings.Cut(line, ":")
+		if !ok {
 			return wrongUse(cmd, "--header %q is not 'Name: value'", line)
 		}
+		s.answer.header.Add(name, strings.Trim(value, " \t"))
+	}
+	if err := s.answer.check(); err != nil {
+		return wrongUse(cmd, "%s", err)
 	}
 	return nil
 }
@@ -99,54 +107,30 @@ func settleable(seen gen.KeyLookupRow) error {
 }
 
 func (s *settle) settle(ctx context.Context, db gen.DBTX, seen gen.KeyLookupRow) (int64, error) {
-	body, err := s.readBody()
-	if err != nil {
-		return 0, err
-	}
-	var claim [16]byte
-	_, _ = rand.Read(claim[:]) // never fails
-	status := "committed"
-	if s.failed {
-		status = "failed"
-	}
-	return gen.New().OperatorSettle(ctx, db, gen.OperatorSettleParams{
-		Retention: s.retention, ClaimID: idOf(claim), ResponseStatus: int32(s.status), Status: status,
-		ResponseHeader: s.headerBlock(), ResponseBody: body, ProviderRef: textOrNull(s.providerRef),
-		TenantID: s.tenant, Endpoint: s.endpoint, Key: s.key, SeenFence: seen.Fence, SeenClaimID: seen.ClaimID,
-		Who: s.who, Reason: s.reason,
-	})
+	return s.answer.record(ctx, db, &s.operation, seen, s.retention)
 }
 
-func (s *settle) readBody() ([]byte, error) {
-	const most = 1 << 20 // as Policy.MaxBody has it
+func (s *settle) readBody() error {
+	s.answer.body = []byte(s.body)
 	if s.file == "" {
-		return []byte(s.body), nil
+		return nil
 	}
 	in := s.in
 	if s.file != "-" {
 		file, err := os.Open(s.file)
 		if err != nil {
-			return nil, fmt.Errorf("--body-file: %w", err)
+			return fmt.Errorf("--body-file: %w", err)
 		}
 		defer file.Close()
 		in = file
 	}
-	body, err := io.ReadAll(io.LimitReader(in, most+1))
+	var err error
+	s.answer.body, err = io.ReadAll(io.LimitReader(in, mostBody+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--body-file: %w", err)
-	case len(body) > most:
-		return nil, errors.New("--body-file holds more than 1 MiB: nothing was changed")
+		return fmt.Errorf("--body-file: %w", err)
+	case len(s.answer.body) > mostBody:
+		return errors.New("--body-file holds more than 1 MiB: nothing was changed")
 	}
-	return append([]byte{}, body...), nil
-}
-
-// headerBlock is the header as it is stored.
-func (s *settle) headerBlock() []byte {
-	block := []byte{}
-	for _, line := range s.header {
-		name, value, _ := strings.Cut(line, ":")
-		block = fmt.Appendf(block, "%s: %s\r\n", http.CanonicalHeaderKey(strings.TrimSpace(name)), strings.TrimSpace(value))
-	}
-	return block
+	return nil
 }

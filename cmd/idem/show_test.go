@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/base64"
-	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -65,42 +67,59 @@ func TestShowJSONHasItsDocumentedNames(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	db.insert(t, finished("k-1"), abandoned("k-2"))
-	names := func(v any) string {
-		var all []string
-		for _, name := range []string{"tenant", "endpoint", "key", "state", "fence", "attempts", "handler", "fingerprint", "created_at",
-			"claimed_at", "locked_until", "completed_at", "expires_at", "steps", "response",
-			"status", "failed", "provider_ref", "header", "body_kept", "body_bytes", "body_base64"} {
-			if _, ok := v.(map[string]any)[name]; ok {
-				all = append(all, name)
-			}
+	db.step(t, "k-2", 1, "reserve", "r-1")
+	db.step(t, "k-2", 2, "charge", "")
+	call := func(args ...string) map[string]any {
+		lines := jsonLines(t, cli(t, db.url, append([]string{"show", "--tenant", "acme", "--endpoint", "POST /charges", "--json"}, args...)...).want(t, 0).out)
+		if len(lines) != 1 {
+			t.Fatalf("%d lines", len(lines))
 		}
-		if len(all) != len(v.(map[string]any)) {
-			t.Errorf("undocumented names in %v", v)
-		}
-		return strings.Join(all, " ")
+		wantNames(t, lines[0], "tenant endpoint key state fence attempts handler fingerprint created_at claimed_at locked_until completed_at "+
+			"expires_at steps response")
+		return lines[0]
 	}
-	call := func(args ...string) (got map[string]any) {
-		c := cli(t, db.url, append([]string{"show", "--tenant", "acme", "--endpoint", "POST /charges", "--json"}, args...)...).want(t, 0)
-		if err := json.Unmarshal([]byte(c.out), &got); err != nil {
-			t.Fatalf("%s: %s", c.out, err)
-		}
-		return got
-	}
-	const key = "tenant endpoint key state fence attempts handler fingerprint created_at claimed_at locked_until completed_at expires_at response"
-	got := call("k-1")
-	if names(got) != key {
-		t.Errorf("the names are %q, want %q", names(got), key)
-	}
-	answer := got["response"]
-	if want := "status failed provider_ref header body_kept body_bytes"; names(answer) != want {
-		t.Errorf("the answer's names are %q, want %q", names(answer), want)
+	paid := call("k-1")
+	wantNames(t, paid["response"], "status failed provider_ref header body_kept body_bytes")
+	if steps, ok := paid["steps"].([]any); !ok || len(steps) != 0 {
+		t.Errorf("its steps are %v", paid["steps"])
 	}
 	withBody := call("k-1", "--body")["response"].(map[string]any)
 	if want := base64.StdEncoding.EncodeToString([]byte(body)); withBody["body_base64"] != want {
 		t.Errorf("the body is %v, want %v", withBody["body_base64"], want)
 	}
-	if got := call("k-2"); got["response"] != nil || got["completed_at"] != nil || got["locked_until"] == nil || names(got) != key {
-		t.Errorf("an abandoned key is %v", got)
+	lost := call("k-2")
+	if lost["response"] != nil || lost["completed_at"] != nil || lost["locked_until"] == nil {
+		t.Errorf("an abandoned key is %v", lost)
+	}
+	var steps []string
+	for _, step := range lost["steps"].([]any) {
+		wantNames(t, step, "name begun_at finished_at output_base64")
+		one := step.(map[string]any)
+		steps = append(steps, fmt.Sprint(one["name"], " ", one["begun_at"] != nil, " ", one["finished_at"] != nil, " ", one["output_base64"]))
+	}
+	if want := "reserve true true ci0x, charge true false <nil>"; strings.Join(steps, ", ") != want {
+		t.Errorf("the steps are %s, want %s", steps, want)
+	}
+}
+
+func TestShowSaysWhichStepsAreRecordedAndWhichInDoubt(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	db.insert(t, abandoned("k-1"), abandoned("k-2"))
+	for position, name := range []string{"reserve", "charge", "zeta", "alpha\x1b[2J\u202e"} { // in the order in which they run
+		db.step(t, "k-1", position+1, name, map[bool]string{true: "r", false: ""}[position < 3])
+	}
+	db.step(t, "k-2", 1, "another", "key's")
+	c := cli(t, db.url, "show", "--tenant", "acme", "--endpoint", "POST /charges", "k-1").want(t, 0)
+	var got []string
+	for line := range strings.Lines(c.out) {
+		if step, ok := strings.CutPrefix(line, "step "); ok {
+			got = append(got, regexp.MustCompile(`2[0-9-]+ [0-9:.]+ UTC`).ReplaceAllString(strings.TrimSpace(step), "T"))
+		}
+	}
+	want := []string{"reserve: recorded T, 1 byte", "charge: recorded T, 1 byte", "zeta: recorded T, 1 byte", "alpha\uFFFD[2J\uFFFD: begun T, outcome unknown"}
+	if !slices.Equal(got, want) {
+		t.Errorf("the steps are %q, want %q", got, want)
 	}
 }
 

@@ -26,14 +26,16 @@ func newStats(db *source) *cobra.Command {
 		Use:   "stats",
 		Short: "Count the keys, and say what keeps vacuum from its work",
 		Long: `stats counts the keys in each state, says how old the oldest is, what the tables
-weigh, how many dead rows vacuum has left, and which snapshot is the oldest: a
-transaction that stays open keeps dead rows for all. It reads the whole table.
-Snapshots of other roles are seen only with the rights of pg_read_all_stats.
+weigh, how many dead rows vacuum has left, and which transaction is the oldest:
+one that stays open keeps dead rows for all. It reads the whole table.
+Transactions of other roles are seen only with the rights of pg_read_all_stats.
 
---json writes one object:
+--json writes one object; what is not known, or holds nothing back, is null:
   {"states":[{"state":"abandoned","keys":1,"expired":0,"oldest_created_at":"..."}],
    "tables":[{"name":"keys","live_rows":10,"dead_rows":2,"bytes":65536,"last_vacuum":null}],
    "oldest_snapshot":{"transactions":12,"what":"session 4711, since ..."}}`,
+		Example: `  idem stats
+  idem stats --json`,
 		Args: arguments(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s.out = cmd.OutOrStdout()
@@ -48,7 +50,7 @@ Snapshots of other roles are seen only with the rights of pg_read_all_stats.
 type counted struct {
 	States   []stateCount `json:"states"`
 	Tables   []tableCount `json:"tables"`
-	Snapshot snapshot     `json:"oldest_snapshot"`
+	Snapshot *snapshot    `json:"oldest_snapshot"`
 }
 
 type stateCount struct {
@@ -80,7 +82,7 @@ func (s *stats) run(ctx context.Context) error {
 	all, err := readStats(ctx, pool)
 	switch {
 	case err != nil:
-		return withoutSchema(err)
+		return withCure(err)
 	case s.json:
 		return printJSON(s.out, all)
 	}
@@ -105,7 +107,9 @@ func readStats(ctx context.Context, pool *pgxpool.Pool) (counted, error) {
 		all.Tables = append(all.Tables, tableCount{r.Name, r.LiveRows, r.DeadRows, r.Bytes, later(inUTC(r.LastVacuum), inUTC(r.LastAutovacuum))})
 	}
 	oldest, err := q.StatsSnapshot(ctx, pool)
-	all.Snapshot = snapshot{oldest.Transactions, oldest.What}
+	if oldest.What != "" {
+		all.Snapshot = &snapshot{oldest.Transactions, oldest.What}
+	}
 	return all, err
 }
 
@@ -123,17 +127,17 @@ func (s *stats) print(all counted) error {
 	for _, r := range all.States {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%s\n", r.State, r.Keys, r.Expired, utc(&r.Oldest))
 	}
-	fmt.Fprintln(table, "\t\t\t\nTABLE\tLIVE ROWS\tDEAD ROWS\tLAST VACUUM")
+	fmt.Fprintln(table, "\nTABLE\tLIVE ROWS\tDEAD ROWS\tBYTES\tLAST VACUUM")
 	for _, r := range all.Tables {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%s\n", r.Name, r.Live, r.Dead, utc(r.LastVacuum))
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%s\n", safe(r.Name), r.Live, r.Dead, r.Bytes, utc(r.LastVacuum))
 	}
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	if all.Snapshot.What == "" {
-		_, err := fmt.Fprintln(s.out, "\nno snapshot holds vacuum back")
+	if all.Snapshot == nil {
+		_, err := fmt.Fprintln(s.out, "\nno transaction holds vacuum back")
 		return err
 	}
-	_, err := fmt.Fprintf(s.out, "\noldest snapshot: %s, %s ago\n", safe(all.Snapshot.What), count(all.Snapshot.Transactions, "transaction"))
+	_, err := fmt.Fprintf(s.out, "\noldest transaction: %s, %s ago\n", safe(all.Snapshot.What), count(all.Snapshot.Transactions, "transaction"))
 	return err
 }

@@ -15,6 +15,34 @@ import (
 // startOnTerminal starts the CLI with a terminal as its stderr.
 func startOnTerminal(t *testing.T, url string, args ...string) *process {
 	t.Helper()
+	p, master, terminal := onTerminal(t, []string{"DATABASE_URL=" + url}, binary, args...)
+	p.startOn(t, master, terminal)
+	return p
+}
+
+// startAtTerminal starts the CLI with somebody at the terminal who sees its stderr and can type.
+func startAtTerminal(t *testing.T, url string, args ...string) (p *process, typed func(string)) {
+	t.Helper()
+	return startProgramAtTerminal(t, []string{"DATABASE_URL=" + url}, "", binary, args...)
+}
+
+// startProgramAtTerminal starts any program so, in a directory.
+func startProgramAtTerminal(t *testing.T, env []string, dir, program string, args ...string) (p *process, typed func(string)) {
+	t.Helper()
+	p, master, terminal := onTerminal(t, env, program, args...)
+	p.cmd.Stdin, p.cmd.Dir = terminal, dir
+	p.startOn(t, master, terminal)
+	return p, func(text string) {
+		t.Helper()
+		if _, err := master.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// onTerminal makes a process with a terminal as its stderr, and both ends of that.
+func onTerminal(t *testing.T, env []string, program string, args ...string) (p *process, master, terminal *os.File) {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -26,13 +54,18 @@ func startOnTerminal(t *testing.T, url string, args ...string) *process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	terminal, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
+	terminal, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer terminal.Close()
-	p := newProcess([]string{"DATABASE_URL=" + url}, binary, args...)
+	p = newProcess(env, program, args...)
 	p.cmd.Stderr = terminal
+	return p, master, terminal
+}
+
+func (p *process) startOn(t *testing.T, master, terminal *os.File) {
+	t.Helper()
+	defer terminal.Close()
 	copied := make(chan struct{})
 	p.drained = copied
 	p.start(t)
@@ -41,7 +74,6 @@ func startOnTerminal(t *testing.T, url string, args ...string) *process {
 		_, _ = io.Copy(p.err, master) // ends with EIO when the last of the other end is closed
 		close(copied)
 	}()
-	return p
 }
 
 func TestInterruptedPassFails(t *testing.T) {

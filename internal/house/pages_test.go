@@ -66,52 +66,6 @@ func TestProgramsInTheReadmeAreExamples(t *testing.T) {
 	}
 }
 
-// An operator who settles a key by the page settles it, once, and leaves a trace.
-func TestStatementsForOperatorsDoWhatTheySay(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	pool := testdb.New(t)
-	abandon := `INSERT INTO idem.keys (fence, claimed_at, locked_until, created_at, expires_at, claim_id, attempts, leased, tenant_id, endpoint, key, status, fingerprint)
-		SELECT 1700000000000000, t, t, t, t, '00000000-0000-8000-8000-000000000000', 1, true, 'acme', 'POST /charges', 'k-1', 'in_flight', '\x00'
-		FROM (SELECT statement_timestamp() - interval '1 hour' AS t) AS past`
-	list, verdicts := "", map[string]string{}
-	for _, text := range blocks(t, "docs/operations.md", "sql") {
-		switch {
-		case strings.HasPrefix(text, "SELECT"):
-			list = text
-		case strings.HasPrefix(text, "WITH settled"):
-			verdicts["committed"] = text
-		case strings.HasPrefix(text, "WITH released"):
-			verdicts["released"] = text
-		}
-	}
-	if list == "" || len(verdicts) != 2 {
-		t.Fatal("docs/operations.md lacks a statement that this test looks for")
-	}
-	exec := func(sql string, want int64) {
-		t.Helper()
-		tag, err := pool.Exec(ctx, sql)
-		if err != nil || tag.RowsAffected() != want {
-			t.Fatalf("%d rows, want %d (%v):\n%s", tag.RowsAffected(), want, err, sql)
-		}
-	}
-	for state, verdict := range verdicts {
-		exec("DELETE FROM idem.keys", 0)
-		exec(abandon, 1)
-		exec(list, 1)
-		exec(strings.ReplaceAll(verdict, "1700000000000000", "1"), 0) // another holder's fence
-		exec(verdict, 1)
-		exec(verdict, 0)
-		exec(list, 0)
-		var got string
-		if err := pool.QueryRow(ctx, "SELECT state FROM idem.overview").Scan(&got); err != nil || got != state {
-			t.Errorf("the key is %q, want %q (%v)", got, state, err)
-		}
-		exec("DELETE FROM idem.keys", 1)
-		exec("DELETE FROM idem.audit WHERE key = 'k-1'", 1)
-	}
-}
-
 // The roles of sql/roles.sql can do what the page says they are for.
 func TestRolesCanDoTheirWork(t *testing.T) {
 	t.Parallel()
