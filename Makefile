@@ -8,6 +8,9 @@ tool := go tool -modfile=$(CURDIR)/tools/go.mod
 # Runs a command with a PostgreSQL server of its own, unless PGIDEM_TEST_URL names one.
 server := go run ./internal/devpg/run --
 
+# What make test tests in each module.
+PACKAGES := ./...
+
 # in-modules runs a command in each module, all of them whatever becomes of the first.
 in-modules = status=0; for module in $(MODULES); do (cd $$module && $(1)) || status=1; done; exit $$status
 
@@ -17,7 +20,7 @@ endif
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-race test-modes test-soak test-crash-table test-fuzz generate verify mutants build clean
+.PHONY: help demo test test-race test-modes test-soak test-crash test-model test-faults test-crash-table test-fuzz generate verify mutants build clean
 
 help: ## Print this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,7 +29,7 @@ demo: ## Watch customers being charged twice, and then not.
 	go -C lab run ./cmd/lab demo
 
 test: ## Run all tests. PG=14..18 chooses the server's version, ARGS='-run TestX -v' goes to go test.
-	$(server) sh -c '$(call in-modules,go test -timeout 20m $$ARGS ./...)'
+	$(server) sh -c '$(call in-modules,go test -timeout 20m $$ARGS $(PACKAGES))'
 
 test-race: ## Run all tests under the race detector.
 	$(server) sh -c '$(call in-modules,go test -race -timeout 30m $$ARGS ./...)'
@@ -38,6 +41,15 @@ test-modes: ## Run the protocol's tests under each of pgx's query modes, and as 
 
 test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
 	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem
+
+test-crash: ## Kill the payments API at every point of the protocol, restart it, retry: a row each.
+	PGIDEM_CRASH=$(or $(POINT),all) $(server) go test -count=1 -v -timeout 0 -run TestCrashMatrix ./examples/payments/api
+
+test-model: ## Check 200 histories of 500 operations with crashes for linearizability. Prints the seed of each.
+	PGIDEM_MODEL_HISTORIES=$(or $(HISTORIES),200) $(server) go -C lab test -count=1 -v -timeout 0 ./model
+
+test-faults: ## Break the database, and the way to it, under 50 requests a second: a row each.
+	PGIDEM_FAULTS=full go -C internal/oracle test -count=1 -v -timeout 0 ./faults
 
 test-crash-table: ## Kill workers between a charge and its completion mark: article 003's table, and ours. ARGS='--keys 100 --kills 10'.
 	go -C lab run ./cmd/lab crash $(ARGS)

@@ -100,9 +100,8 @@ func TestFailedStatementOfTheWorkLeavesNoKeyInFlight(t *testing.T) {
 				b := b.on(t)
 				key := b.key("k")
 				_ = run(func() (*idem.Response, error) { return b.newStore(rerun).Hold(b.ctx, key, test.work) })
-				record, err := b.store.Lookup(b.ctx, key)
-				if err != nil || record.State != test.want {
-					t.Errorf("the key is %+v, %v; want %s", record, err, test.want)
+				if got := b.record(key).State; got != test.want {
+					t.Errorf("the key is %s, want %s", got, test.want)
 				}
 				if n := b.count("SELECT count(*) FROM ledger"); n != 1 {
 					t.Errorf("%d rows in the ledger, want the one that stood there", n)
@@ -110,6 +109,16 @@ func TestFailedStatementOfTheWorkLeavesNoKeyInFlight(t *testing.T) {
 			})
 		}
 	}
+}
+
+// record is the key as it stands.
+func (b *bundle) record(key idem.Key) *idem.Record {
+	b.t.Helper()
+	record, err := b.store.Lookup(b.ctx, key)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return record
 }
 
 // A CompleteTx that is left open holds the lock of its own key's row, and heartbeats share one connection.

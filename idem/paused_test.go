@@ -152,14 +152,12 @@ func TestStepOfAProcessThatStoodStillCallsNobody(t *testing.T) {
 	var zombies, rivals downstream
 	store := b.process(policy, pauseAfter{"StepBegin", func() {
 		b.eventually(func() bool {
-			lease, _, err := rival.Claim(b.ctx, key)
+			lease, _, _ := rival.Claim(b.ctx, key) // in flight until the lease is over
 			if lease == nil {
 				return false
 			}
-			if _, err = lease.Step(b.ctx, "charge", rivals.charge); err == nil {
-				err = lease.Complete(b.ctx, created())
-			}
-			if err != nil {
+			_, err := lease.Step(b.ctx, "charge", rivals.charge)
+			if err = errors.Join(err, lease.Complete(b.ctx, created())); err != nil {
 				t.Error(err)
 			}
 			return true

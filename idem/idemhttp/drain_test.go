@@ -74,7 +74,6 @@ func TestProcessThatIsAskedToGoLosesNoRequest(t *testing.T) {
 			turnedAway++ // it never ran there
 		default:
 			cut++
-
 			answered := c.tries[len(c.tries)-1].ended
 			slowest, slowestRetry = max(slowest, answered.Sub(c.tries[at].ended)), max(slowestRetry, answered.Sub(c.tries[at+1].began))
 		}

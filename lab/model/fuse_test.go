@@ -12,7 +12,6 @@ const (
 	beforeCall                // of the downstream
 	inCall                    // the call lands later
 	afterCall                 // it has landed, and its answer is lost
-	points
 )
 
 // fuse is a death to come.
@@ -69,7 +68,7 @@ func (f *fuses) wait() {
 	}
 }
 
-const patientActions = 8
+const patientActions = 12
 
 // burns reports whether the process dies at this point, once.
 func (f *fuses) burns(at point) bool {

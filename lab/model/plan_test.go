@@ -57,7 +57,7 @@ func plan(seed uint64, keys []*class) [clients][]action {
 	for n := range crashes {
 		client := n % clients
 		// not among the last: a fuse may need several calls to burn down
-		at := random.IntN(len(plan[client]) - 20)
+		at := random.IntN(len(plan[client]) - 30)
 		for plan[client][at].fuse != nil {
 			at++
 		}
@@ -99,9 +99,9 @@ func linger(random *rand.Rand) int {
 }
 
 func drawFuse(random *rand.Rand) *fuse {
-	f := &fuse{at: point(random.IntN(int(points))), trips: 1 + random.IntN(3)}
-	if random.IntN(2) == 0 {
-		f.at, f.late = point(random.IntN(int(beforeCall))), true
+	f := &fuse{at: [8]point{beforeSend, afterSend, beforeAnswer, beforeCall, inCall, inCall, inCall, afterCall}[random.IntN(8)], trips: 1 + random.IntN(3)}
+	if random.IntN(5) < 2 {
+		f.at, f.late = [3]point{beforeSend, afterSend, beforeAnswer}[random.IntN(3)], true
 	}
 	return f
 }

@@ -79,7 +79,7 @@ func (r *run) client(ctx context.Context, n int, actions []action) {
 		p.fuses.wait()
 		if p.isDead() {
 			r.crashes.Add(1)
-			r.landing.Go(func() { t.subject.processor.landLater(ctx, 40) })
+			r.landing.Go(func() { t.subject.processor.landLater(ctx, 60) })
 			r.b.restart(n)
 			lane = int(r.lanes.Add(1)) - 1
 		}

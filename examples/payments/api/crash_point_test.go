@@ -22,6 +22,7 @@ type crashPoint struct {
 	fault     pgproxy.Fault
 	// befall waits for the moment and does the rest; the row has a processor of its own. nil: the API ends or stops itself.
 	befall func(context.Context, *crashRun) error
+	told   int           // what the client of the API that meets it is told; 0: that does not matter
 	extra  time.Duration // that the point itself takes from an answer
 	wakes  bool          // the API has stopped, and goes on when another process has taken over
 	beyond string        // why no policy promises anything here: the row is shown, and not judged
@@ -82,19 +83,19 @@ var processorPoints = []crashPoint{
 	{name: "killed, and the call lands after the takeover", processor: []string{"--latency=4s", "--slow-call=1"}, befall: killOnceArrived,
 		extra: 4 * time.Second},
 	{name: "killed while the answer is under way", processor: []string{"--lag=30s", "--slow-call=1"}, befall: killOnceCharged},
-	{name: "the processor hangs up after the charge", processor: []string{"--drop=1"}, befall: untilAnswered(502)},
-	{name: "the processor is not available", processor: []string{"--unavailable=1"}, befall: untilAnswered(503)},
+	{name: "the processor hangs up after the charge", processor: []string{"--drop=1"}, befall: untilTold, told: 502},
+	{name: "the processor is not available", processor: []string{"--unavailable=1"}, befall: untilTold, told: 503},
 	{name: "SIGTERM, the call outlives the grace", processor: []string{"--lag=30s", "--slow-call=1"}, api: []string{"--grace=200ms"},
 		befall: termOnceCharged},
 	{name: "SIGTERM, the call ends within the grace", processor: []string{"--lag=1s", "--slow-call=1"}, api: []string{"--grace=30s"},
-		befall: termOnceCharged},
+		befall: termOnceCharged, told: 201},
 	{name: "paused while the answer is under way", processor: []string{"--lag=500ms", "--slow-call=1"}, befall: pauseOnceCharged, wakes: true},
 }
 
 // orderPoints are those of the call to nobody: an order takes its time.
 var orderPoints = []crashPoint{
 	{name: "SIGTERM, the order outlives the grace", api: []string{"--order-time=30s", "--grace=200ms"}, befall: termOnceWorking},
-	{name: "SIGTERM, the order ends within the grace", api: []string{"--order-time=500ms", "--grace=30s"}, befall: termOnceWorking},
+	{name: "SIGTERM, the order ends within the grace", api: []string{"--order-time=500ms", "--grace=30s"}, befall: termOnceWorking, told: 201},
 }
 
 func killOnceArrived(ctx context.Context, r *crashRun) error {
@@ -149,21 +150,11 @@ func (r *crashRun) term(ctx context.Context) error {
 	}
 }
 
-// untilAnswered is for a processor's fault that the API lives through.
-func untilAnswered(status int) func(context.Context, *crashRun) error {
-	return func(ctx context.Context, r *crashRun) error {
-		select {
-		case first := <-r.firstReply:
-			r.happens()
-			r.firstReply <- first
-			if first.status != status {
-				return fmt.Errorf("the API answered %d %s, want %d", first.status, first.body, status)
-			}
-			return nil
-		case <-ctx.Done():
-			return errNoAnswer
-		}
-	}
+// untilTold is for a fault of the processor's that the API lives through.
+func untilTold(ctx context.Context, r *crashRun) error {
+	_, err := r.firstTold(ctx)
+	r.happens()
+	return err
 }
 
 // onCommit is the fate of each COMMIT that the API sends once it is told to go.

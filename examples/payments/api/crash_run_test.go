@@ -121,6 +121,9 @@ func (c *crashSite) runOnce(policy crashPolicy, point crashPoint, id string) (ro
 	r := &crashRun{crashSite: c, policy: policy, point: point, id: id, firstReply: make(chan reply, 1)}
 	row = crashRow{policy: policy.name, point: point.name, limit: policy.limit + point.extra, extra: point.extra, beyond: point.beyond}
 	row.err = errors.Join(r.live(ctx, &row), r.judge(&row))
+	if r.first != nil {
+		r.first.kill()
+	}
 	return row
 }
 
@@ -129,7 +132,6 @@ func (r *crashRun) live(ctx context.Context, row *crashRow) (err error) {
 	if err := r.crash(ctx); err != nil {
 		return err
 	}
-	defer r.first.kill()
 	next := r.first
 	select {
 	case <-r.first.ended:
@@ -185,7 +187,14 @@ func (r *crashRun) crash(ctx context.Context) (err error) {
 	armed.Store(true)
 	go func() { r.firstReply <- r.first.ask(ctx, r.policy.path, r.id, r.policy.body(r.id)) }()
 	if r.point.befall != nil {
-		return r.point.befall(ctx, r)
+		if err := r.point.befall(ctx, r); err != nil || r.point.told == 0 {
+			return err
+		}
+		told, err := r.firstTold(ctx)
+		if err == nil && (told.err != nil || told.status != r.point.told) {
+			err = fmt.Errorf("its client is told %d %s %v, want %d", told.status, told.body, told.err, r.point.told)
+		}
+		return err
 	}
 	select {
 	case <-r.first.ended:
@@ -206,17 +215,23 @@ func (r *crashRun) crash(ctx context.Context) (err error) {
 	return nil
 }
 
+// firstTold is what the client is told by the API that the crash meets.
+func (r *crashRun) firstTold(ctx context.Context) (told reply, err error) {
+	select {
+	case told = <-r.firstReply:
+		r.firstReply <- told // for whoever asks once more
+		return told, nil
+	case <-ctx.Done():
+		return told, errNoAnswer
+	}
+}
+
 // wake lets a stopped API go on, which finds out that it has lost: what it says is the recorded answer, or no success at all.
 func (r *crashRun) wake(ctx context.Context) (late reply, err error) {
 	if err := r.first.signal(wakeUp); err != nil {
 		return late, err
 	}
-	select {
-	case late = <-r.firstReply:
-		return late, nil
-	case <-ctx.Done():
-		return late, errors.New("the API that had stopped never answers")
-	}
+	return r.firstTold(ctx)
 }
 
 // stands asks once more, and counts.
