@@ -14,12 +14,13 @@ import (
 func TestWorkThatChangesSettingsDoesNotWeakenTheCommit(t *testing.T) {
 	b := setup(t)
 	b.exec("CREATE TABLE committed_with (synchronous_commit text)")
+	// COMMIT outlasts the time-out that fn sets.
 	b.exec(`CREATE FUNCTION note_settings() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN INSERT INTO committed_with VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$`)
+		BEGIN INSERT INTO committed_with VALUES (current_setting('synchronous_commit')); PERFORM pg_sleep(0.5); RETURN NULL; END $$`)
 	b.exec("CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON charges DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note_settings()")
 	resp, err := b.store.Do(b.ctx, b.key("k"), func(ctx context.Context, tx pgx.Tx) (*idem.Response, error) {
 		for _, sql := range []string{"INSERT INTO charges (key) VALUES ('k')", "SET LOCAL synchronous_commit = off",
-			"SAVEPOINT left_open", "SET LOCAL statement_timeout = '1ms'"} {
+			"SAVEPOINT left_open", "SET LOCAL statement_timeout = '250ms'"} {
 			if _, err := tx.Exec(ctx, sql); err != nil {
 				return nil, err
 			}

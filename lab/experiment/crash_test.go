@@ -125,7 +125,7 @@ func TestCrashNoticesWorkersThatDoNotDoTheirPart(t *testing.T) {
 		{"one that somebody else kills", "kill -KILL $$", "somebody else", ""},
 		{"one that talks nonsense", "echo yes; exec cat >/dev/null", "invalid character", ""},
 		{"one that fails at the end", answers + "; echo broken >&2; exit 1", "broken", ""},
-		{"none", "exit 0", "EOF", ""},
+		{"one that goes without an answer", "read -r job; read -r request; exit 0", "EOF", ""},
 	} {
 		t.Run(c.claim, func(t *testing.T) {
 			r := crashRun{Crash: Crash{Worker: script(c.script), Workers: 1}, design: &crashDesigns[0], answered: func() {}}

@@ -31,9 +31,7 @@ func illegal(t *testing.T, histories int, protocolOf broken) int {
 		})
 		result, page := r.check(t)
 		t.Logf("%s=%d: %s after %v", modelSeed, seed, result, time.Since(began).Round(time.Millisecond))
-		if page != "" {
-			os.Remove(page)
-		}
+		os.Remove(page)
 		if result == porcupine.Illegal {
 			return n + 1
 		}

@@ -25,7 +25,7 @@ type process struct {
 
 func newProcess(t testing.TB, config *pgxpool.Config, f *fuses) *process {
 	p := &process{fuses: f, pockets: map[string]*pocket{}, died: make(chan struct{})}
-	p.wire = &wire{fuses: f, die: p.die, conns: map[*conn]bool{}}
+	p.wire = &wire{process: p, conns: map[*conn]bool{}}
 	config.MaxConns = 2
 	config.ConnConfig.DialFunc = p.wire.dial
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // a new process need not prepare what it sends
@@ -53,6 +53,9 @@ func (p *process) isDead() bool {
 		return false
 	}
 }
+
+// burns reports whether the process dies at this point. A dead one does not die again.
+func (p *process) burns(at point) bool { return !p.isDead() && p.fuses.burns(at) }
 
 // close returns when nothing of the process runs any more.
 func (p *process) close() {

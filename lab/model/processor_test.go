@@ -28,7 +28,7 @@ func newProcessor(h *History, refuses bool) *processor {
 
 // call has the effect that in describes, under a downstream key, unless the process is dead or dies before that.
 func (s *processor) call(t *turn, downstreamKey string, in Operation, declines bool) (string, error) {
-	if t.process.fuses.burns(beforeCall) {
+	if t.process.burns(beforeCall) {
 		t.process.die()
 		return "", errDied
 	}
@@ -41,7 +41,7 @@ func (s *processor) call(t *turn, downstreamKey string, in Operation, declines b
 		return "", errDied
 	}
 	s.land(downstreamKey) // one after the other
-	if t.process.fuses.burns(inCall) {
+	if t.process.burns(inCall) {
 		s.flying[downstreamKey] = a
 		s.mu.Unlock()
 		t.process.die()
@@ -50,7 +50,7 @@ func (s *processor) call(t *turn, downstreamKey string, in Operation, declines b
 	s.flying[downstreamKey] = a
 	output := s.land(downstreamKey)
 	s.mu.Unlock()
-	if t.process.fuses.burns(afterCall) {
+	if t.process.burns(afterCall) {
 		t.process.die()
 		return "", errDied
 	}

@@ -91,11 +91,11 @@ func (t *turn) open(in Operation) *Entry {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	in.Key = t.subject.id
-	if isRecord[in.Kind] {
-		t.process.fuses.light()
-	}
 	if t.isOver() {
 		return NewHistory().Open(t.lane, in) // which nobody reads
+	}
+	if isRecord[in.Kind] {
+		t.process.fuses.light()
 	}
 	return t.run.history.Open(t.lane, in)
 }

@@ -12,8 +12,7 @@ var errDied = errors.New("the process has died")
 
 // wire is all connections of one process. What dies with a process closes its sockets, as the kernel does.
 type wire struct {
-	fuses *fuses
-	die   func() // the process
+	process *process
 
 	mu    sync.Mutex
 	cut   bool
@@ -57,14 +56,18 @@ func (c *conn) Close() error {
 	c.wire.mu.Lock()
 	delete(c.wire.conns, c)
 	c.wire.mu.Unlock()
+	if c.last.Load() { // nobody waits for the answer any more
+		c.wire.process.die()
+	}
 	return c.Conn.Close()
 }
 
 func (c *conn) Write(b []byte) (int, error) {
-	if !isStatement(b) {
-		return c.Conn.Write(b)
+	p := c.wire.process
+	if !isStatement(b) || p.isDead() {
+		return c.Conn.Write(b) // which fails, of a dead one
 	}
-	at, dies := c.wire.fuses.trip()
+	at, dies := p.fuses.trip()
 	switch {
 	case !dies:
 		return c.Conn.Write(b)
@@ -74,14 +77,14 @@ func (c *conn) Write(b []byte) (int, error) {
 	case at == afterSend:
 		_, _ = c.Conn.Write(b)
 	}
-	c.wire.die()
+	p.die()
 	return 0, errDied
 }
 
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
-	if n > 0 && c.last.Load() {
-		c.wire.die()
+	if c.last.Load() {
+		c.wire.process.die()
 		return 0, errDied
 	}
 	return n, err

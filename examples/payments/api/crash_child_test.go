@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
@@ -19,14 +20,20 @@ import (
 // statement that it sends for requests, and ends or stops itself as the plan says that is the value.
 const crashVariable = "PAYMENTS_TEST_CRASH"
 
-// crashPlan is what the API does to itself: it kills or stops itself before or after the n-th statement. The zero plan is none.
+// crashPlan is what the API does to itself: it kills or stops itself before or after the n-th statement, or stops when it is about to
+// call the processor (sideCall). The zero plan is none.
 type crashPlan struct {
 	verb, side string
 	nth        int
 	name       string // of the statement
 }
 
+const sideCall = "call"
+
 func (p crashPlan) String() string {
+	if p.side == sideCall {
+		return "paused before the call is sent"
+	}
 	if p.verb == "stop" {
 		return fmt.Sprintf("paused %s %d %s", p.side, p.nth, p.name)
 	}
@@ -70,6 +77,9 @@ func crashingAPI(plan crashPlan) int {
 	}
 	config.ConnConfig.Tracer = &crasher{plan: plan}
 	config.ConnConfig.DialFunc = dialWire(config.ConnConfig.DialFunc)
+	if plan.side == sideCall {
+		http.DefaultTransport = &pausingTransport{RoundTripper: http.DefaultTransport}
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	go func() { // ends with the test, should that be killed
 		_, _ = io.Copy(io.Discard, os.Stdin)
@@ -154,6 +164,17 @@ func pause() {
 	fmt.Println(stoppedLine)
 	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
 	<-goOn
+}
+
+// pausingTransport stops the process before its first request.
+type pausingTransport struct {
+	http.RoundTripper
+	once sync.Once
+}
+
+func (p *pausingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	p.once.Do(pause)
+	return p.RoundTripper.RoundTrip(r)
 }
 
 // die ends the process as a crash does.

@@ -102,11 +102,11 @@ func (c *crashSite) pointsOf(policy crashPolicy, id string) ([]crashPoint, error
 	}
 	points := statementPoints("", statements, 1)
 	points = append(points, commitPoints(statements)...)
-	points = append(points, pausePoints(policy, statements)...)
+	points = append(points, pausePoints(statements)...)
 	if policy.atomic() {
 		return append(points, orderPoints...), nil
 	}
-	points = append(points, processorPoints...)
+	points = append(append(points, processorPoints...), pausedCall(policy))
 	// A processor that is not available: the key is given back.
 	away := "--unavailable=1"
 	giving, err := c.statements(policy, id+"-503", 503, away)
@@ -114,7 +114,13 @@ func (c *crashSite) pointsOf(policy crashPolicy, id string) ([]crashPoint, error
 		return nil, err
 	}
 	claimed := slices.IndexFunc(giving, func(s sentStatement) bool { return s.name == "COMMIT" }) + 1
-	return append(points, statementPoints("given back: ", giving, claimed+1, away)...), nil
+	given := statementPoints("given back: ", giving, claimed+1, away)
+	for i := range given {
+		if policy.asks {
+			given[i].extra = crashSettle // where the first call was never sent, the retry's is refused, and unknown once more
+		}
+	}
+	return append(points, given...), nil
 }
 
 // statements are those of a request that nothing befalls.

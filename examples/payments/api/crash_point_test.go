@@ -40,26 +40,30 @@ func statementPoints(what string, statements []sentStatement, from int, flags ..
 }
 
 // pausePoints are before each round trip and after each COMMIT: the API stops there until another process has taken over.
-func pausePoints(policy crashPolicy, statements []sentStatement) (points []crashPoint) {
-	add := func(side string, n int, beyond string) {
+func pausePoints(statements []sentStatement) (points []crashPoint) {
+	add := func(side string, n int) {
 		plan := crashPlan{verb: "stop", side: side, nth: n, name: statements[n-1].name}
-		points = append(points, crashPoint{name: plan.String(), plan: plan, wakes: true, beyond: beyond})
+		points = append(points, crashPoint{name: plan.String(), plan: plan, wakes: true})
 	}
-	claimed := false
 	for i, s := range statements {
 		if s.first {
-			add("before", i+1, "")
+			add("before", i+1)
 		}
 		if s.name == "COMMIT" {
-			beyond := ""
-			if !claimed && policy.asks && !policy.steps {
-				beyond = "Settle was shorter than the pause, and work without steps does not look at its lease before it calls"
-			}
-			add("after", i+1, beyond)
-			claimed = true
+			add("after", i+1)
 		}
 	}
 	return points
+}
+
+// pausedCall is where no statement stands: the API has looked at its lease, stops, and calls when another one has asked and called.
+func pausedCall(policy crashPolicy) crashPoint {
+	plan := crashPlan{verb: "stop", side: sideCall}
+	point := crashPoint{name: plan.String(), plan: plan, wakes: true}
+	if policy.asks {
+		point.beyond = "Settle was shorter than the pause"
+	}
+	return point
 }
 
 // commitPoints are the COMMITs of a request: lost on their way, or their answers.

@@ -58,7 +58,7 @@ func TestStoppedAPIKeepsNobodyFromTheBooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, point := range pausePoints(policy, statements) {
+		for _, point := range pausePoints(statements) {
 			if point.plan.name == "KeyCompleteTx" {
 				tasks = append(tasks, crashTask{policy, point})
 			}

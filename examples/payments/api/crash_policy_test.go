@@ -23,7 +23,6 @@ type crashPolicy struct {
 	limit     time.Duration
 	asks      bool // the processor is asked, so a request may be told once or twice that it is not decided
 	refuses   bool // an operator decides about what is unknown
-	steps     bool
 }
 
 // A processor at its best refuses a repeated key; one that does not can be asked, and says what is pending; the worst can do
@@ -37,9 +36,9 @@ var (
 var crashPolicies = []crashPolicy{
 	{name: "atomic", path: "/orders", processor: refusesRepeats, limit: crashLease},
 	{name: "rerun", path: "/charges", api: []string{"--stale=rerun"}, processor: refusesRepeats, limit: crashLease},
-	{name: "steps, rerun", path: "/charges", api: []string{"--stale=rerun", "--steps"}, processor: refusesRepeats, limit: crashLease, steps: true},
+	{name: "steps, rerun", path: "/charges", api: []string{"--stale=rerun", "--steps"}, processor: refusesRepeats, limit: crashLease},
 	{name: "resolve", path: "/charges", api: []string{"--stale=resolve"}, processor: canBeAsked, limit: crashLease + crashSettle, asks: true},
-	{name: "steps, resolve", path: "/charges", api: []string{"--stale=resolve", "--steps"}, processor: canBeAsked, limit: crashLease + crashSettle, asks: true, steps: true},
+	{name: "steps, resolve", path: "/charges", api: []string{"--stale=resolve", "--steps"}, processor: canBeAsked, limit: crashLease + crashSettle, asks: true},
 	{name: "refuse", path: "/charges", api: []string{"--stale=refuse"}, processor: neither, limit: crashLease, refuses: true},
 }
 
