@@ -16,7 +16,8 @@ const (
 )
 
 // Resolver asks the downstream what became of an abandoned key. Found goes with the answer to record (nil: &Response{}); an error
-// counts as Pending. It must not have the effect that it asks about; what it found it may write down, if that can be repeated. ctx ends with the resolver's own lease, which Hold extends.
+// counts as Pending. It must not have the effect that it asks about; what it found it may write down, if that can be repeated.
+// ctx ends with the resolver's own lease, which Hold extends.
 //
 // The holder that was given up may still be at it: if it completes while the resolver asks, its answer stands.
 type Resolver func(ctx context.Context, r *Record) (Verdict, *Response, error)
