@@ -99,9 +99,16 @@ func linger(random *rand.Rand) int {
 }
 
 func drawFuse(random *rand.Rand) *fuse {
-	f := &fuse{at: [8]point{beforeSend, afterSend, beforeAnswer, beforeCall, inCall, inCall, inCall, afterCall}[random.IntN(8)], trips: 1 + random.IntN(3)}
-	if random.IntN(5) < 2 {
-		f.at, f.late = [3]point{beforeSend, afterSend, beforeAnswer}[random.IntN(3)], true
+	wire := []point{beforeSend, afterSend, beforeAnswer}
+	calls := []point{beforeCall, inCall, inCall, inCall, afterCall}
+	f := &fuse{trips: 1 + random.IntN(3)}
+	switch random.IntN(5) {
+	case 0:
+		f.at = wire[random.IntN(len(wire))]
+	case 1, 2:
+		f.at, f.late = wire[random.IntN(len(wire))], true
+	default:
+		f.at = calls[random.IntN(len(calls))]
 	}
 	return f
 }

@@ -3,7 +3,6 @@ package model
 import (
 	"context"
 	"sync"
-	"testing"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,7 +22,7 @@ type process struct {
 	once    sync.Once
 }
 
-func newProcess(t testing.TB, config *pgxpool.Config, f *fuses) *process {
+func newProcess(config *pgxpool.Config, f *fuses) *process {
 	p := &process{fuses: f, pockets: map[string]*pocket{}, died: make(chan struct{})}
 	p.wire = &wire{process: p, conns: map[*conn]bool{}}
 	config.MaxConns = 2
@@ -31,7 +30,7 @@ func newProcess(t testing.TB, config *pgxpool.Config, f *fuses) *process {
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // a new process need not prepare what it sends
 	var err error
 	if p.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
-		t.Fatal(err)
+		panic(err) // it dials nobody, and the configuration is that of a pool
 	}
 	p.store = &idem.Store{Pool: p.pool}
 	return p

@@ -26,7 +26,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	for n := range b.clients {
-		b.clients[n] = newProcess(t, b.control.Config(), new(fuses))
+		b.clients[n] = newProcess(b.control.Config(), new(fuses))
 	}
 	t.Cleanup(func() {
 		for _, p := range b.clients {
@@ -42,5 +42,5 @@ func (b *bundle) restart(n int) {
 	dead := b.clients[n]
 	b.remaining.Go(dead.close)
 	dead.fuses.renew()
-	b.clients[n] = newProcess(b.t, b.control.Config(), dead.fuses)
+	b.clients[n] = newProcess(b.control.Config(), dead.fuses)
 }
