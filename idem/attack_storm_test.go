@@ -66,6 +66,7 @@ func TestStepsAmongTakeoversHappenOnce(t *testing.T) {
 		case sqlState(err) == "40P01":
 			t.Errorf("%s: a deadlock: %v", id, err)
 		case sqlState(err) == "25P03": // the StepTx was silent for longer than the lease
+		case errors.Is(err, context.Canceled): // the work's context ended with its lease, in the middle of its statement
 		case errors.Is(err, idem.ErrInFlight), errors.Is(err, idem.ErrLeaseLost), errors.Is(err, idem.ErrContended),
 			errors.Is(err, idem.ErrUnavailable), errors.Is(err, idem.ErrCommitUnknown), errors.Is(err, idem.ErrOutcomeUnknown), errors.Is(err, errCrash):
 		default:
