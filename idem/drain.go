@@ -7,9 +7,6 @@ import (
 	"sync"
 )
 
-// errDraining is why a draining Store takes no key.
-var errDraining = errors.New("the Store is being drained: this process is going down")
-
 // running is what a Store has under way.
 type running struct {
 	mu       sync.Mutex
@@ -24,7 +21,7 @@ func (r *running) enter() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.draining {
-		return fmt.Errorf("%w: %w", ErrUnavailable, errDraining)
+		return fmt.Errorf("%w: %w", ErrUnavailable, ErrDraining)
 	}
 	r.calls++
 	return nil
@@ -51,7 +48,7 @@ func (r *running) hold(l *Lease, end func(context.Context) error) (done func(), 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.draining {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, errDraining)
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, ErrDraining)
 	}
 	if r.leases == nil {
 		r.leases = make(map[*Lease]func(context.Context) error)

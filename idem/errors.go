@@ -32,6 +32,8 @@ var (
 	ErrStepOrder = errors.New("the steps are not those recorded before")
 	// ErrInvalidPolicy: the Store has no Pool, or its Policy contradicts itself. No call can succeed.
 	ErrInvalidPolicy = errors.New("invalid policy")
+	// ErrDraining comes with ErrUnavailable: this process is going down (Store.Drain), and another one will take the key.
+	ErrDraining = errors.New("the Store is being drained: this process is going down")
 	// ErrTxOwned: fn tried to end the transaction that it was given. All of it was rolled back.
 	ErrTxOwned = engine.ErrTxOwned
 )

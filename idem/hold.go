@@ -52,7 +52,7 @@ func (o *operation) claim(ctx context.Context) (*Lease, *Response, error) {
 	case ctx.Err() != nil: // the caller has gone, and nothing ran
 		return nil, nil, errors.Join(context.Cause(ctx), lease.unused(ctx))
 	case o.shared.running.isDraining(): // since the call began, and nothing ran
-		return nil, nil, errors.Join(ErrUnavailable, errDraining, lease.unused(ctx))
+		return nil, nil, errors.Join(ErrUnavailable, ErrDraining, lease.unused(ctx))
 	case o.row.inherited && o.row.asks():
 		var resp *Response
 		if lease, resp, err = o.resolve(ctx, lease); lease == nil {
@@ -123,7 +123,7 @@ func (l *Lease) hold(ctx context.Context, fn Work) (*Response, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
 	done, err := l.op.shared.running.hold(l, func(ctx context.Context) error {
-		cancel(errDraining)
+		cancel(ErrDraining)
 		return l.handOver(ctx)
 	})
 	if err != nil { // since the call began, and nothing ran

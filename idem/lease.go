@@ -122,7 +122,7 @@ func (l *Lease) enter(to leaseState, from ...leaseState) error {
 	case leaseLost:
 		return ErrLeaseLost
 	case leaseHandedOver:
-		return errors.Join(ErrLeaseLost, errDraining)
+		return errors.Join(ErrLeaseLost, ErrDraining)
 	}
 	return errors.New("completing the lease was tried, and may have succeeded")
 }

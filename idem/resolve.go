@@ -51,7 +51,7 @@ func (o *operation) resolve(ctx context.Context, lease *Lease) (*Lease, *Respons
 	case err == nil:
 		err = errors.New("it is not decided")
 	case o.shared.running.isDraining(): // the next process is to ask
-		return nil, nil, errors.Join(ErrUnavailable, errDraining, err)
+		return nil, nil, errors.Join(ErrUnavailable, ErrDraining, err)
 	}
 	return nil, nil, fmt.Errorf("%w: the downstream was asked: %w", ErrOutcomeUnknown, err)
 }
@@ -60,7 +60,7 @@ func (o *operation) resolve(ctx context.Context, lease *Lease) (*Lease, *Respons
 func (o *operation) ask(ctx context.Context, lease *Lease, record *Record) (Verdict, *Response, error) {
 	detached, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	done, err := o.shared.running.hold(lease, func(context.Context) error { cancel(errDraining); return nil }) // resolve abandons
+	done, err := o.shared.running.hold(lease, func(context.Context) error { cancel(ErrDraining); return nil }) // resolve abandons
 	if err != nil {
 		return Pending, nil, err
 	}

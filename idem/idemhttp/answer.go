@@ -71,7 +71,7 @@ func replay(w http.ResponseWriter, resp *idem.Response) {
 func (m *Middleware) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	p, fault := problemOf(err)
 	hungUp := r.Context().Err() != nil && errors.Is(fault, context.Canceled) // that is no fault of the server's
-	if fault != nil && !hungUp {
+	if fault != nil && !hungUp && !errors.Is(fault, idem.ErrDraining) {
 		m.logger().ErrorContext(r.Context(), "idemhttp: "+p.Title, "method", r.Method, "pattern", r.Pattern, "err", fault)
 	}
 	after, _ := idem.RetryAfter(err)

@@ -35,3 +35,21 @@ func TestClientThatHangsUpIsNoErrorInTheLog(t *testing.T) {
 		t.Errorf("it is logged as an error:\n%s", log)
 	}
 }
+
+// Nor because a process is being deployed: it sends its clients to the next one.
+func TestDrainingProcessIsNoErrorInTheLog(t *testing.T) {
+	b := setup(t)
+	if err := b.m.Store.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range modes {
+		a := b.post(b.serve(mode.handle(b, b.m, created)), mode.name, `{}`)
+		b.wantProblem(a, http.StatusServiceUnavailable, "unavailable")
+		if a.header.Get("Retry-After") == "" {
+			t.Errorf("%s: the client is not told to come back", mode.name)
+		}
+	}
+	if log := b.log.String(); strings.Contains(log, "level=ERROR") || b.charges() != 0 {
+		t.Errorf("%d charges; the log:\n%s", b.charges(), log)
+	}
+}
