@@ -40,17 +40,9 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 	row := l.row().Fresh().(*keyRow)
 	row.claimed, row.answer = l.row().claimed, r
 	status, arg := row.completion()
-	var at *time.Time
-	err := l.op.shared.engine.Write(ctx, l.bound(), func(t *engine.Trip) (keep func()) {
-		var completed *time.Time
-		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
-			completed, err = q.KeyComplete(ctx, db, arg)
-			return ignoreNoRows(err)
-		})
-		return func() { at = completed }
-	})
+	at, err := l.record(ctx, func(ctx context.Context, db gen.DBTX) (*time.Time, error) { return q.KeyComplete(ctx, db, arg) })
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
+		return nil, err
 	}
 	row.loaded = &gen.KeyLoadRow{Status: status, CompletedAt: at}
 	if at == nil { // no row fitted: finished before by this lease, or lost
@@ -69,6 +61,22 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 	}
 	l.set(leaseCompleted)
 	return row.recorded(), nil
+}
+
+// record sends the statement that finishes the key, and returns when it did; nil where no row fitted.
+func (l *Lease) record(ctx context.Context, finish func(context.Context, gen.DBTX) (*time.Time, error)) (at *time.Time, err error) {
+	err = l.op.shared.engine.Write(ctx, l.bound(), func(t *engine.Trip) (keep func()) {
+		var finished *time.Time
+		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
+			finished, err = finish(ctx, db)
+			return ignoreNoRows(err)
+		})
+		return func() { at = finished }
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
+	}
+	return at, nil
 }
 
 // isStored reports whether found is the very answer that arg records: an earlier try of the same completion, not another one.

@@ -106,22 +106,16 @@ func (l *Lease) settleAs(ctx context.Context, r *Response) (*Response, error) {
 	row := l.row().Fresh().(*keyRow)
 	row.claimed, row.answer = l.row().claimed, r
 	status, arg := row.completion()
-	var at *time.Time
-	err := l.op.shared.engine.Write(ctx, l.bound(), func(t *engine.Trip) (keep func()) {
-		var settled *time.Time
-		t.Add(func(ctx context.Context, db gen.DBTX) (err error) {
-			settled, err = q.KeySettle(ctx, db, gen.KeySettleParams{
-				Retention: arg.Retention, ResponseStatus: arg.ResponseStatus, Status: arg.Status, ResponseHeader: arg.ResponseHeader,
-				ResponseBody: arg.ResponseBody, ProviderRef: arg.ProviderRef,
-				TenantID: arg.TenantID, Endpoint: arg.Endpoint, Key: arg.Key, Fence: arg.Fence, ClaimID: arg.ClaimID,
-			})
-			return ignoreNoRows(err)
+	at, err := l.record(ctx, func(ctx context.Context, db gen.DBTX) (*time.Time, error) {
+		return q.KeySettle(ctx, db, gen.KeySettleParams{
+			Retention: arg.Retention, ResponseStatus: arg.ResponseStatus, Status: arg.Status, ResponseHeader: arg.ResponseHeader,
+			ResponseBody: arg.ResponseBody, ProviderRef: arg.ProviderRef,
+			TenantID: arg.TenantID, Endpoint: arg.Endpoint, Key: arg.Key, Fence: arg.Fence, ClaimID: arg.ClaimID,
 		})
-		return func() { at = settled }
 	})
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrCommitUnknown, err)
+		return nil, err
 	case at == nil:
 		return l.recordedAnswer(ctx)
 	}
