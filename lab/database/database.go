@@ -35,10 +35,10 @@ var createSQL string
 //go:embed version.sql
 var versionSQL string
 
-// Start starts the server with a pool of conns connections. Without PostgreSQL on this machine it is installed or downloaded
-// first, which is told on standard error.
-func Start(ctx context.Context, conns int) (_ *Database, err error) {
-	server, err := devpg.Start(ctx, devpg.Options{})
+// Start starts the server with a pool of conns connections and these settings; nil: its defaults. Without PostgreSQL on this machine
+// it is installed or downloaded first, which is told on standard error.
+func Start(ctx context.Context, conns int, settings map[string]string) (_ *Database, err error) {
+	server, err := devpg.Start(ctx, devpg.Options{Settings: settings})
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,9 @@ type Server struct {
 	pipe    *os.File // see owner.sh
 }
 
+// ErrNotInstalled is that there is no redis-server on this machine, and that it could not be installed.
+var ErrNotInstalled = errors.New("redis: not installed")
+
 var errPortTaken = errors.New("another program has its port")
 
 // Start starts a server and returns when it answers. redis-server is installed where it is missing and that may be done; otherwise
@@ -42,7 +45,7 @@ var errPortTaken = errors.New("another program has its port")
 func Start(ctx context.Context) (_ *Server, err error) {
 	s := &Server{Password: rand.Text()}
 	if s.program, err = find(); err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrNotInstalled, err)
 	}
 	if s.who, err = unprivileged(); err != nil {
 		return nil, fmt.Errorf("redis: %w", err)

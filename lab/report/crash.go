@@ -55,12 +55,12 @@ func (c Crash) title() string {
 	return wrap(fmt.Sprintf("%s payments through the six designs of article 003, %d workers at a time, each a process of its own. On %s keys "+
 		"the worker dies by SIGKILL after the charge and before the completion mark; the client comes again every %s, and a pending key "+
 		"counts as stale after %s. PostgreSQL %s, Redis %s, and a card processor that is a process of its own.",
-		number(c.Keys), c.Workers, number(c.Kills), duration(c.RetrySeconds), duration(c.StaleSeconds), c.PostgreSQL, c.Redis))
+		Number(c.Keys), c.Workers, Number(c.Kills), Duration(c.RetrySeconds), Duration(c.StaleSeconds), c.PostgreSQL, c.Redis))
 }
 
 func (c Crash) oursTitle() string {
 	return wrap(fmt.Sprintf("The same through pgidem, with leases of %s. A call that lands late is one whose worker dies as soon as the "+
-		"processor is asked: its charge lands when the key has been taken up again, however long Settle is.", duration(c.LeaseSeconds)))
+		"processor is asked: its charge lands when the key has been taken up again, however long Settle is.", Duration(c.LeaseSeconds)))
 }
 
 func (c Crash) table(rows []experiment.CrashRow) string {
@@ -72,14 +72,14 @@ func (c Crash) table(rows []experiment.CrashRow) string {
 	cells := [][]string{head}
 	for _, r := range rows {
 		row := []string{
-			r.Design, number(r.Charges), number(r.Duplicates), number(r.Unresolved), number(r.Answered), fmt.Sprintf("%.1f", r.Seconds),
+			r.Design, Number(r.Charges), Number(r.Duplicates), Number(r.Unresolved), Number(r.Answered), fmt.Sprintf("%.1f", r.Seconds),
 		}
 		if article {
-			row = append(row, number(r.Article.Charges)+" / "+number(r.Article.Duplicates))
+			row = append(row, Number(r.Article.Charges)+" / "+Number(r.Article.Duplicates))
 		}
 		cells = append(cells, row)
 	}
-	lines := table(cells)
+	lines := tableLines(cells)
 	for i, r := range rows {
 		lines[i+1] = c.paint(lines[i+1], r)
 	}
@@ -92,7 +92,7 @@ func (c Crash) note() string {
 		if r.Operator && r.Unresolved > 0 {
 			return wrap(fmt.Sprintf("Unresolved keys are those that no policy may decide: their clients are told that the outcome is unknown, and "+
 				"they are listed. Here an operator looked each of the %s up in the processor's books and settled it, and its client "+
-				"then got that answer.", number(r.Unresolved)))
+				"then got that answer.", Number(r.Unresolved)))
 		}
 	}
 	return ""
@@ -103,7 +103,7 @@ func (c Crash) sentence() string {
 	text := fmt.Sprintf("A crash between the charge and its mark became a second charge, %s times of %s, wherever nothing but the key "+
 		"store stood guard. It became none where the charge is in the key's own transaction, where the processor refuses to repeat "+
 		"a key, where it can be asked and says what is pending, and where the key is left to an operator; and every payment was "+
-		"answered.", number(c.Kills), number(c.Kills))
+		"answered.", Number(c.Kills), Number(c.Kills))
 	if last := c.Rows[len(c.Rows)-1]; last.Ours && !last.Once {
 		text += " The last row is where that ends: a processor that says that nothing has happened while a call is on its way is asked " +
 			"to charge again. StaleResolve is not for it, unless Settle is longer than a call can take."
@@ -124,7 +124,7 @@ func (c Crash) paint(line string, r experiment.CrashRow) string {
 	return line
 }
 
-// duration writes 0.12 seconds as 120ms.
-func duration(seconds float64) time.Duration {
+// Duration writes 0.12 seconds as 120ms.
+func Duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }

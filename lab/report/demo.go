@@ -40,17 +40,17 @@ func (d Demo) stormTitle() string {
 	delay := time.Duration(d.DelaySeconds * float64(time.Second))
 	return wrap(fmt.Sprintf("%s payments, each sent %d times in shuffled order from %d workers over HTTP to the payments example; "+
 		"a charge at its card processor, or the work of an order, takes %s. PostgreSQL %s, a pool of %d connections.",
-		number(d.Storm[0].Payments), d.Copies, d.Workers, delay, d.Server, d.Workers))
+		Number(d.Storm[0].Payments), d.Copies, d.Workers, delay, d.Server, d.Workers))
 }
 
 func (d Demo) stormTable() string {
 	rows := [][]string{{"design", "charges", "duplicates", "replays", "409s", "requests/s"}}
 	for _, r := range d.Storm {
 		rows = append(rows, []string{
-			r.Design, number(r.Charges), number(r.Duplicates), number(r.Replays), number(r.InFlight), number(int(r.RequestsPerSecond)),
+			r.Design, Number(r.Charges), Number(r.Duplicates), Number(r.Replays), Number(r.InFlight), Number(int(r.RequestsPerSecond)),
 		})
 	}
-	lines := table(rows)
+	lines := tableLines(rows)
 	for i, r := range d.Storm {
 		lines[i+1] = d.paint(lines[i+1], r)
 	}
@@ -67,10 +67,10 @@ func (d Demo) nightTable() string {
 	rows := [][]string{{"design", "customers", "paid twice", "charges", "answered"}}
 	for _, n := range d.Night {
 		rows = append(rows, []string{
-			n.Design, number(n.Payments), number(n.PaidTwice), number(n.Charges), number(n.Charged + n.Replays),
+			n.Design, Number(n.Payments), Number(n.PaidTwice), Number(n.Charges), Number(n.Charged + n.Replays),
 		})
 	}
-	lines := table(rows)
+	lines := tableLines(rows)
 	for i, n := range d.Night {
 		lines[i+1] = d.paint(lines[i+1], n.Result)
 	}
@@ -80,7 +80,7 @@ func (d Demo) nightTable() string {
 func (d Demo) barrierTitle() string {
 	first := d.Barrier[0][0]
 	return wrap(fmt.Sprintf("One payment of %s, sent by %d workers released from a barrier at the same instant; READ COMMITTED, "+
-		"no unique index on the charges. What the customer paid:", dollars(first.AmountCents/int64(max(first.Charges, 1))), first.Requests))
+		"no unique index on the charges. What the customer paid:", Dollars(first.AmountCents/int64(max(first.Charges, 1))), first.Requests))
 }
 
 // article000 is what article 000 prints for the same experiment on PostgreSQL 17.6: not measured here.
@@ -94,11 +94,11 @@ func (d Demo) barrierTable() string {
 	for _, trials := range d.Barrier {
 		row := []string{trials[0].Design}
 		for _, r := range trials {
-			row = append(row, fmt.Sprintf("%d × = %s", r.Charges, dollars(r.AmountCents)))
+			row = append(row, fmt.Sprintf("%d × = %s", r.Charges, Dollars(r.AmountCents)))
 		}
 		rows = append(rows, row)
 	}
-	lines := table(append(rows, article000))
+	lines := tableLines(append(rows, article000))
 	for i, trials := range d.Barrier {
 		worst := trials[0]
 		for _, r := range trials {
@@ -117,7 +117,7 @@ func (d Demo) sentence() string {
 	retries, replays := 0, 0
 	for _, r := range d.Storm {
 		if !r.Once {
-			naive = append(naive, fmt.Sprintf("%s with %s", number(r.Duplicates), r.Design))
+			naive = append(naive, fmt.Sprintf("%s with %s", Number(r.Duplicates), r.Design))
 			continue
 		}
 		ours = append(ours, r.Design)
@@ -126,11 +126,11 @@ func (d Demo) sentence() string {
 	}
 	answered := "every retry got that charge's answer"
 	if replays < retries {
-		answered = fmt.Sprintf("%s of %s retries got that charge's answer", number(replays), number(retries))
+		answered = fmt.Sprintf("%s of %s retries got that charge's answer", Number(replays), Number(retries))
 	}
 	return wrap(fmt.Sprintf("Retries became extra charges, %s, because copies that overlap all look before any has charged; "+
 		"with %s they became none: each of the %s payments was charged exactly once, and %s.",
-		list(naive), list(ours), number(d.Storm[0].Payments), answered))
+		List(naive), List(ours), Number(d.Storm[0].Payments), answered))
 }
 
 func (d Demo) paint(line string, r experiment.Result) string {

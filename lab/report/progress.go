@@ -19,7 +19,7 @@ func (p Progress) Start(name string, requests int) (sent, ended func()) {
 	if !p.Terminal {
 		began := time.Now()
 		return func() {}, func() {
-			fmt.Fprintf(p.W, "%s: %s requests in %.1f s\n", name, number(requests), time.Since(began).Seconds())
+			fmt.Fprintf(p.W, "%s: %s requests in %.1f s\n", name, Number(requests), time.Since(began).Seconds())
 		}
 	}
 	bar := progressbar.NewOptions(requests,

@@ -7,27 +7,47 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 	"unicode/utf8"
 )
 
-// table aligns rows, the first column to the left and the others, which are numbers, to the right. It returns a line a row.
-func table(rows [][]string) []string {
-	widest := 0
-	for _, row := range rows {
-		widest = max(widest, utf8.RuneCountInString(row[0]))
-	}
+// tableLines aligns rows, the first of which is the head: a column of numbers to the right, any other to the left. It returns a line a
+// row.
+func tableLines(rows [][]string) []string {
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
+	texts := make([]int, len(rows[0])) // how wide a column of text is; 0: numbers
+	for i := range texts {
+		if i > 0 && numeric(rows[1:], i) {
+			continue
+		}
+		for _, row := range rows {
+			texts[i] = max(texts[i], utf8.RuneCountInString(row[i]))
+		}
+	}
 	for _, row := range rows {
-		// Names of one width stand at the left of a column that is aligned to the right.
-		fmt.Fprintf(w, "%-*s\t%s\t\n", widest, row[0], strings.Join(row[1:], "\t"))
+		for i, cell := range row {
+			// Cells of one width stand at the left of a column that is aligned to the right.
+			fmt.Fprintf(w, "%-*s\t", texts[i], cell)
+		}
+		fmt.Fprintln(w)
 	}
 	_ = w.Flush() // to memory
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// number writes 1234, which must not be negative, as 1,234.
-func number(n int) string {
+// numeric reports whether column i holds numbers only, with units or not. A cell without a letter or a digit is no text.
+func numeric(rows [][]string, i int) bool {
+	for _, row := range rows {
+		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(row[i], "$+-−–×~ ")); unicode.IsLetter(first) {
+			return false
+		}
+	}
+	return true
+}
+
+// Number writes 1234, which must not be negative, as 1,234.
+func Number(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -35,12 +55,13 @@ func number(n int) string {
 	return s
 }
 
-// dollars writes 39200 cents as $392.00.
-func dollars(cents int64) string { return fmt.Sprintf("$%s.%02d", number(int(cents/100)), cents%100) }
+// Dollars writes 39200 cents as $392.00.
+func Dollars(cents int64) string { return fmt.Sprintf("$%s.%02d", Number(int(cents/100)), cents%100) }
 
 // wrap breaks text into lines of at most 80 columns.
-func wrap(text string) string {
-	const width = 80
+func wrap(text string) string { return wrapTo(text, 80) }
+
+func wrapTo(text string, width int) string {
 	var b strings.Builder
 	column := 0
 	for i, word := range strings.Fields(text) {
@@ -60,8 +81,8 @@ func wrap(text string) string {
 	return b.String()
 }
 
-// list writes a, b and c.
-func list(items []string) string {
+// List writes a, b and c.
+func List(items []string) string {
 	if len(items) < 2 {
 		return strings.Join(items, "")
 	}

@@ -7,21 +7,21 @@ import (
 
 func TestNumbers(t *testing.T) {
 	for n, want := range map[int]string{0: "0", 7: "7", 999: "999", 1000: "1,000", 54321: "54,321", 1234567: "1,234,567"} {
-		if got := number(n); got != want {
-			t.Errorf("number(%d) = %s, want %s", n, got, want)
+		if got := Number(n); got != want {
+			t.Errorf("Number(%d) = %s, want %s", n, got, want)
 		}
 	}
 	for cents, want := range map[int64]string{0: "$0.00", 5: "$0.05", 49_00: "$49.00", 9000_50: "$9,000.50"} {
-		if got := dollars(cents); got != want {
-			t.Errorf("dollars(%d) = %s, want %s", cents, got, want)
+		if got := Dollars(cents); got != want {
+			t.Errorf("Dollars(%d) = %s, want %s", cents, got, want)
 		}
 	}
 }
 
 func TestList(t *testing.T) {
 	for want, items := range map[string][]string{"": nil, "a": {"a"}, "a and b": {"a", "b"}, "a, b and c": {"a", "b", "c"}} {
-		if got := list(items); got != want {
-			t.Errorf("list(%q) = %q, want %q", items, got, want)
+		if got := List(items); got != want {
+			t.Errorf("List(%q) = %q, want %q", items, got, want)
 		}
 	}
 }

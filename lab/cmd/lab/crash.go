@@ -100,7 +100,7 @@ func (c *crash) run(ctx context.Context) (err error) {
 	}
 	c.Worker = func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, self, "crash-worker") }
 	fmt.Fprintln(os.Stderr, "Starting a PostgreSQL server and a redis-server for the test alone ...")
-	db, err := database.Start(ctx, crashConns)
+	db, err := database.Start(ctx, crashConns, nil)
 	if err != nil {
 		return err
 	}

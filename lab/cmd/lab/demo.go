@@ -79,7 +79,7 @@ func (d *demo) run(ctx context.Context) (err error) {
 	progress := report.Progress{W: os.Stderr, Terminal: term.IsTerminal(int(os.Stderr.Fd()))}
 	d.Progress = progress.Start
 	fmt.Fprintln(os.Stderr, "Starting a PostgreSQL server for the demo alone ...")
-	db, err := database.Start(ctx, experiment.BarrierWorkers)
+	db, err := database.Start(ctx, experiment.BarrierWorkers, nil)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,9 @@ func run() int {
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
 	root.AddCommand(demoCommand(), crashCommand(), crashWorkerCommand())
+	for _, c := range experiments() {
+		root.AddCommand(c.cobra())
+	}
 
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {
