@@ -20,13 +20,19 @@ endif
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-race test-modes test-soak test-crash test-model test-faults test-crash-table test-fuzz generate verify mutants build clean
+.PHONY: help demo lab lab-screens test test-race test-modes test-soak test-crash test-model test-faults test-crash-table test-fuzz generate verify mutants build clean
 
 help: ## Print this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: ## Watch customers being charged twice, and then not.
 	go -C lab run ./cmd/lab demo
+
+lab: ## Run every experiment of the articles and write the report, also to docs. ARGS='--skip-redis'.
+	go -C lab run ./cmd/lab all --docs ../docs $(ARGS)
+
+lab-screens: ## Photograph docs/lab/report.html on a phone and on a desk, by day and by night.
+	go -C lab run ./browser/screens ../docs/lab/report.html
 
 test: ## Run all tests. PG=14..18 chooses the server's version, ARGS='-run TestX -v' goes to go test.
 	$(server) sh -c '$(call in-modules,go test -timeout 20m $$ARGS $(PACKAGES))'

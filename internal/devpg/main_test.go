@@ -27,8 +27,14 @@ func child(mode string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if mode == "down" {
+	switch mode {
+	case "down":
 		server.Kill()
+	case "standby":
+		if server, err = server.Standby(context.Background(), StandbyOptions{}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 	fmt.Println(server.PID(), server.watcher.cmd.Process.Pid, server.Dir())
 	switch mode {

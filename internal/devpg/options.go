@@ -48,9 +48,13 @@ var defaults = map[string]string{
 func (o Options) conf() string {
 	all := maps.Clone(defaults)
 	maps.Copy(all, o.Settings)
+	return render(all)
+}
+
+func render(settings map[string]string) string {
 	var b strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		value := strings.ReplaceAll(all[name], `\`, `\\`)
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		value := strings.ReplaceAll(settings[name], `\`, `\\`)
 		b.WriteString(name + " = '" + strings.ReplaceAll(value, "'", "''") + "'\n")
 	}
 	return b.String()

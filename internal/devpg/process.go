@@ -17,13 +17,18 @@ import (
 // the watcher does not know it.
 const wrapper = `echo $$ >"$0/pid" && exec "$@"`
 
-// command prepares a program of PostgreSQL to run in the server's directory,
-// as its account, in a session of its own.
+// command prepares a program of the server's PostgreSQL to run in the server's
+// directory, as its account, in a session of its own.
 func (s *Server) command(ctx context.Context, env []string, program string, args ...string) *exec.Cmd {
-	path := filepath.Join(s.binaries.Dir, program)
+	return s.commandOf(ctx, s.binaries, env, program, args...)
+}
+
+// commandOf is command for a program of another PostgreSQL.
+func (s *Server) commandOf(ctx context.Context, b Binaries, env []string, program string, args ...string) *exec.Cmd {
+	path := filepath.Join(b.Dir, program)
 	cmd := exec.CommandContext(ctx, "/bin/sh", append([]string{"-c", wrapper, s.dir, path}, args...)...)
 	cmd.Dir = s.dir
-	cmd.Env = append(s.binaries.environ(), env...)
+	cmd.Env = append(b.environ(), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: s.who}
 	return cmd
 }

@@ -47,27 +47,36 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
 	s := &Server{options: options, binaries: binaries, password: rand.Text()}
-	if s.who, err = unprivileged(); err != nil {
+	if err := s.begin(ctx, s.initdb); err != nil {
 		return nil, err
 	}
+	return s, nil
+}
+
+// begin makes the server's directory, its cluster with makeCluster, and starts
+// it. After an error nothing of it is left.
+func (s *Server) begin(ctx context.Context, makeCluster func(context.Context) error) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if s.who, err = unprivileged(); err != nil {
+		return err
+	}
 	if s.dir, err = makeDir(s.who); err != nil {
-		return nil, err
+		return err
 	}
 	if s.watcher, err = watch(s.dir); err != nil {
 		os.Remove(s.dir)
-		return nil, err
+		return err
 	}
 	running.Store(s, nil)
-	if err := s.initdb(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
+	if err := makeCluster(ctx); err != nil {
+		return errors.Join(err, s.Stop())
 	}
 	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.Stop())
+		return errors.Join(err, s.Stop())
 	}
-	return s, nil
+	return nil
 }
 
 // URL is the superuser's connection string for database postgres.

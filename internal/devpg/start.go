@@ -36,11 +36,17 @@ func (s *Server) initdb(ctx context.Context) error {
 	if err != nil {
 		return s.failed("initdb", err)
 	}
-	conf, err := os.OpenFile(filepath.Join(data, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	return s.configure(s.options.conf())
+}
+
+// configure adds settings to the cluster's postgresql.conf. Of several values
+// of one setting the last wins.
+func (s *Server) configure(settings string) error {
+	conf, err := os.OpenFile(filepath.Join(s.dir, "data", "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("devpg: %w", err)
 	}
-	_, err = conf.WriteString(s.options.conf())
+	_, err = conf.WriteString(settings)
 	return errors.Join(err, conf.Close())
 }
 

@@ -16,6 +16,7 @@ var mayLeaveOut = map[string]string{
 	`t.Skip("only root is not to run PostgreSQL")`: "is about root, and other accounts cannot be it",
 	`t.Skip("PGIDEM_TEST_DOWNLOAD is not set")`:    "downloads 200 MB",
 	`t.Skip("no npm")`:                             "downloads with npm",
+	`t.Skip("no pg_basebackup")`:                   "downloaded servers have none, and Debian's copies no newer server",
 	`t.Skip("no member")`:                          "rapid's: draws another document",
 }
 

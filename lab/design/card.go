@@ -13,7 +13,7 @@ import (
 	"github.com/pgidem/pgidem/internal/processor"
 )
 
-// Card charges at a card processor that is a process of its own. It is for one payment at a time.
+// Card charges at a card processor that is a process of its own. With an At it is for one payment at a time.
 type Card struct {
 	client processor.Client
 	at     At

@@ -25,6 +25,14 @@ func charge(ctx context.Context, db querier, p Payment, delay time.Duration) (id
 	return id, err
 }
 
+// chargeAt charges at card, under the payment's own key. nil: here, in db.
+func chargeAt(ctx context.Context, card *Card, db querier, p Payment, delay time.Duration) (int64, error) {
+	if card == nil {
+		return charge(ctx, db, p, delay)
+	}
+	return card.charge(ctx, p.Key, p)
+}
+
 func wait(ctx context.Context, delay time.Duration) error {
 	timer := time.NewTimer(delay)
 	defer timer.Stop()

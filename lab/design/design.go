@@ -4,6 +4,7 @@ package design
 
 import (
 	"context"
+	"crypto/rand"
 	_ "embed"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -25,6 +26,11 @@ type Payment struct {
 	Key         string // the idempotency key that the client made for it
 	Customer    string
 	AmountCents int
+}
+
+// NewPayment is a payment for the course of article 000, under a key that was never used before.
+func NewPayment(customer string) Payment {
+	return Payment{Key: rand.Text(), Customer: customer, AmountCents: 49_00}
 }
 
 // Outcome is what the client is told.

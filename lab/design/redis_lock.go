@@ -7,15 +7,19 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/redis/go-redis/v9"
 )
 
-// RedisLock claims the key with SET NX PX, charges at a processor outside, and then stores the answer (article 003, design 5).
-// A claim whose owner has died expires, and whoever comes next charges.
+// RedisLock claims the key with SET NX PX, charges, and then stores the answer (article 003, design 5). A claim whose owner has
+// died expires, and whoever comes next charges.
 type RedisLock struct {
 	Client *redis.Client
-	Card   *Card
+	Card   *Card         // nil: the charge is a row in the database of Pool
+	Pool   *pgxpool.Pool // not used with a Card
+	Delay  time.Duration // of a charge there
 	Stale  time.Duration // a claim's PX
+	Poll   Polling       // of a caller whose key is another's
 	At     At
 }
 
@@ -32,11 +36,11 @@ func (d RedisLock) Pay(ctx context.Context, p Payment) (Outcome, error) {
 	err := d.Client.SetArgs(ctx, key, redisPending, redis.SetArgs{Mode: "NX", TTL: d.Stale}).Err()
 	switch {
 	case errors.Is(err, redis.Nil):
-		return d.look(ctx, key)
+		return d.Poll.until(ctx, func() (Outcome, error) { return d.look(ctx, key) })
 	case err != nil:
 		return Outcome{}, err
 	}
-	id, err := d.Card.charge(ctx, p.Key, p)
+	id, err := chargeAt(ctx, d.Card, d.Pool, p, d.Delay)
 	if err != nil {
 		return Outcome{}, err
 	}

@@ -2,6 +2,7 @@ package design
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -11,9 +12,10 @@ import (
 // at all. A call to a processor outside is not undone by a rollback: the next try finds no key and calls again, and what comes
 // of that is the processor's to decide.
 type Transaction struct {
-	Pool *pgxpool.Pool
-	Card *Card // nil: the charge is a row of this database
-	At   At
+	Pool  *pgxpool.Pool
+	Card  *Card         // nil: the charge is a row of this database
+	Delay time.Duration // of a charge here, while the transaction is open
+	At    At
 }
 
 func (Transaction) Name() string { return "Postgres transaction" }
@@ -31,18 +33,11 @@ func (d Transaction) Pay(ctx context.Context, p Payment) (o Outcome, err error) 
 			return err
 		}
 		o = Outcome{Kind: Charged}
-		if o.ChargeID, err = d.charge(ctx, tx, p); err != nil {
+		if o.ChargeID, err = chargeAt(ctx, d.Card, tx, p, d.Delay); err != nil {
 			return err
 		}
 		d.At.passes(Taken)
 		return keys.finish(ctx, p.Key, o.ChargeID)
 	})
 	return o, err
-}
-
-func (d Transaction) charge(ctx context.Context, tx pgx.Tx, p Payment) (int64, error) {
-	if d.Card == nil {
-		return charge(ctx, tx, p, 0)
-	}
-	return d.Card.charge(ctx, p.Key, p)
 }

@@ -14,7 +14,9 @@ import (
 type Barrier struct {
 	// Workers hold a design each. Designs that share nothing are processes that share only the database.
 	Workers []design.Design
-	Sent    func() // called after every request, by many goroutines; nil: nobody is told
+	// Before is called with the payment once the tables are empty, and the workers wait for it; nil: nothing came before them.
+	Before func(context.Context, design.Payment) error
+	Sent   func() // called after every request, by many goroutines; nil: nobody is told
 }
 
 // Run sends the payment and counts.
@@ -23,7 +25,12 @@ func (b Barrier) Run(ctx context.Context, pool *pgxpool.Pool) (Result, error) {
 		return Result{}, err
 	}
 	t := newTally(b.Workers[0])
-	p := newPayment("customer 1")
+	p := design.NewPayment("customer 1")
+	if b.Before != nil {
+		if err := b.Before(ctx, p); err != nil {
+			return Result{}, err
+		}
+	}
 	var ready, workers sync.WaitGroup
 	release := make(chan struct{})
 	for _, d := range b.Workers {

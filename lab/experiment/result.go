@@ -4,10 +4,12 @@ package experiment
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgidem/pgidem/lab/design"
@@ -32,6 +34,8 @@ type Result struct {
 	Failed       int    `json:"failed"`    // no answer but an error
 	FirstFailure string `json:"first_failure,omitempty"`
 	Contradicted int    `json:"contradicted"` // payments whose answers name more than one charge
+
+	SQLStates map[string]int `json:"sqlstates,omitempty"` // those of Failed that are PostgreSQL's errors, by their SQLSTATE
 
 	Seconds           float64 `json:"seconds"`
 	RequestsPerSecond float64 `json:"requests_per_second"`
@@ -62,6 +66,12 @@ func (t *tally) add(p design.Payment, o design.Outcome, err error) {
 		t.result.Failed++
 		if t.result.FirstFailure == "" {
 			t.result.FirstFailure = err.Error()
+		}
+		if refused := new(pgconn.PgError); errors.As(err, &refused) {
+			if t.result.SQLStates == nil {
+				t.result.SQLStates = make(map[string]int)
+			}
+			t.result.SQLStates[refused.Code]++
 		}
 		return
 	}

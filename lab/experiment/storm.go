@@ -2,7 +2,6 @@ package experiment
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	mathrand "math/rand/v2"
 	"sync"
@@ -69,16 +68,11 @@ func (s Storm) Run(ctx context.Context, pool *pgxpool.Pool, d design.Design) (Re
 func (s Storm) requests() []design.Payment {
 	requests := make([]design.Payment, 0, s.Payments*s.Copies)
 	for i := range s.Payments {
-		p := newPayment(fmt.Sprintf("customer %d", i+1))
+		p := design.NewPayment(fmt.Sprintf("customer %d", i+1))
 		for range s.Copies {
 			requests = append(requests, p)
 		}
 	}
 	mathrand.Shuffle(len(requests), func(i, j int) { requests[i], requests[j] = requests[j], requests[i] })
 	return requests
-}
-
-// newPayment is a payment for the course of article 000, under a key that was never used before.
-func newPayment(customer string) design.Payment {
-	return design.Payment{Key: rand.Text(), Customer: customer, AmountCents: 49_00}
 }

@@ -72,8 +72,11 @@ func (s *Server) Close() {
 }
 
 // Client is a client of the server, to be closed.
-func (s *Server) Client() *redis.Client {
-	return redis.NewClient(&redis.Options{Addr: s.Address, Password: s.Password})
+func (s *Server) Client() *redis.Client { return s.Pool(0) }
+
+// Pool is a client of the server with up to conns connections, to be closed. 0: the driver's own choice.
+func (s *Server) Pool(conns int) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: s.Address, Password: s.Password, PoolSize: conns})
 }
 
 func (s *Server) launch(ctx context.Context) (err error) {

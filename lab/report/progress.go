@@ -14,15 +14,15 @@ type Progress struct {
 	Terminal bool
 }
 
-// Start shows a run of so many requests. Call sent after each, from any goroutine, and ended once.
-func (p Progress) Start(name string, requests int) (sent, ended func()) {
+// Start shows a run of so many steps. Call step after each, from any goroutine, and ended once.
+func (p Progress) Start(name string, steps int) (step, ended func()) {
 	if !p.Terminal {
 		began := time.Now()
 		return func() {}, func() {
-			fmt.Fprintf(p.W, "%s: %s requests in %.1f s\n", name, Number(requests), time.Since(began).Seconds())
+			fmt.Fprintf(p.W, "%s: %s done in %.1f s\n", name, Number(steps), time.Since(began).Seconds())
 		}
 	}
-	bar := progressbar.NewOptions(requests,
+	bar := progressbar.NewOptions(steps,
 		progressbar.OptionSetWriter(p.W),
 		progressbar.OptionSetDescription(fmt.Sprintf("%-32s", name)), // the longest name has 32 columns
 		progressbar.OptionSetWidth(30),

@@ -14,7 +14,7 @@ func TestProgressWithoutATerminalIsALine(t *testing.T) {
 		t.Errorf("it says %q before the end", b.String())
 	}
 	ended()
-	if !regexp.MustCompile(`^storm: no key: 5,000 requests in [0-9.]+ s\n$`).MatchString(b.String()) {
+	if !regexp.MustCompile(`^storm: no key: 5,000 done in [0-9.]+ s\n$`).MatchString(b.String()) {
 		t.Errorf("it says %q", b.String())
 	}
 }

@@ -1,6 +1,10 @@
 package report
 
-import "github.com/pgidem/pgidem/lab/report/chart"
+import (
+	"fmt"
+
+	"github.com/pgidem/pgidem/lab/report/chart"
+)
 
 // Section is one experiment's part of the report: on a terminal it is text, in the report a chapter.
 type Section struct {
@@ -37,6 +41,23 @@ type Finding struct {
 	// Must marks what logic decides and not speed: where it does not hold, the experiment has failed. Of the rest the report
 	// says whether this run agrees.
 	Must bool `json:"must"`
+}
+
+// Check reports the first chart that cannot be drawn, or row that does not fit its table.
+func (s Section) Check() error {
+	for _, c := range s.Charts {
+		if _, err := c.SVG(); err != nil {
+			return err
+		}
+	}
+	for _, t := range s.Tables {
+		for _, r := range t.Rows {
+			if len(r.Cells) != len(t.Columns) {
+				return fmt.Errorf("table %q: row %q has %d cells and the table %d columns", t.Title, r.Cells, len(r.Cells), len(t.Columns))
+			}
+		}
+	}
+	return nil
 }
 
 // Failed are the findings that must hold and do not.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -36,10 +37,11 @@ func tableLines(rows [][]string) []string {
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// numeric reports whether column i holds numbers only, with units or not. A cell without a letter or a digit is no text.
+// numeric reports whether column i holds numbers only, with units or not. A cell without a letter is no text.
 func numeric(rows [][]string, i int) bool {
 	for _, row := range rows {
-		if first, _ := utf8.DecodeRuneInString(strings.TrimLeft(row[i], "$+-−–×~ ")); unicode.IsLetter(first) {
+		first, _ := utf8.DecodeRuneInString(strings.TrimLeft(row[i], "$+-−–×~ "))
+		if !unicode.IsDigit(first) && strings.ContainsFunc(row[i], unicode.IsLetter) {
 			return false
 		}
 	}
@@ -57,6 +59,11 @@ func Number(n int) string {
 
 // Dollars writes 39200 cents as $392.00.
 func Dollars(cents int64) string { return fmt.Sprintf("$%s.%02d", Number(int(cents/100)), cents%100) }
+
+// Duration writes 0.12 seconds as 120ms.
+func Duration(seconds float64) time.Duration {
+	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
+}
 
 // wrap breaks text into lines of at most 80 columns.
 func wrap(text string) string { return wrapTo(text, 80) }

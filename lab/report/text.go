@@ -45,20 +45,19 @@ func (t Text) table(table Table) string {
 }
 
 func (t Text) findings() string {
-	lines := []string{}
-	for _, f := range t.Findings {
-		mark, tone := "holds", chart.Good
-		switch {
-		case !f.Holds && f.Must:
-			mark, tone = "FAILS", chart.Bad
-		case !f.Holds:
-			mark, tone = "not here", chart.Plain
-		}
-		const margin = "            "
-		text := strings.ReplaceAll(wrapTo(f.Source+": "+f.Claim+" Measured: "+f.Measured, 80-len(margin)), "\n", "\n"+margin)
-		lines = append(lines, t.paint("  "+mark+margin[2+len(mark):], tone)+text)
+	lines := make([]string, len(t.Findings))
+	for i, f := range t.Findings {
+		mark := string(f.Verdict())
+		lines[i] = t.paint("  "+mark+margin[2+len(mark):], f.Verdict().tone()) + indented(f.String())
 	}
 	return strings.Join(lines, "\n")
+}
+
+// margin is the room that verdicts have beside findings.
+const margin = "            "
+
+func indented(text string) string {
+	return strings.ReplaceAll(wrapTo(text, 80-len(margin)), "\n", "\n"+margin)
 }
 
 func (t Text) paint(text string, tone chart.Tone) string {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 
 	"github.com/pgidem/pgidem/lab/database"
+	"github.com/pgidem/pgidem/lab/payments"
 	"github.com/pgidem/pgidem/lab/redis"
 )
 
@@ -61,6 +62,12 @@ func (b *Bench) Redis(ctx context.Context) (*redis.Server, error) {
 	}
 	b.redis = server.Version
 	return server, nil
+}
+
+// Programs builds those of examples/payments; Close removes them.
+func (b *Bench) Programs(ctx context.Context) (*payments.Programs, error) {
+	b.say("Building the payments example ...")
+	return payments.Build(ctx)
 }
 
 // Versions are those of the PostgreSQL and the Redis that were started last; empty: none was.

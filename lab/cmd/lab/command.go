@@ -91,10 +91,12 @@ func newBench() *workbench.Bench {
 // document is an experiment's JSON.
 type document struct {
 	Experiment string           `json:"experiment"`
+	Seconds    float64          `json:"seconds,omitempty"`
+	Error      string           `json:"error,omitempty"`      // why there is no result
 	PostgreSQL string           `json:"postgresql,omitempty"` // version
 	Redis      string           `json:"redis,omitempty"`      // version
-	Result     workbench.Result `json:"result"`
-	Findings   []report.Finding `json:"findings"`
+	Result     workbench.Result `json:"result,omitempty"`
+	Findings   []report.Finding `json:"findings,omitempty"`
 	Skipped    []string         `json:"skipped,omitempty"`
 }
 
@@ -118,15 +120,21 @@ func (c *command) print(w io.Writer, result workbench.Result, bench *workbench.B
 
 // verdict is the error that the command ends with.
 func (c *command) verdict(s report.Section, bench *workbench.Bench) error {
-	var lines []string
-	if !bench.SkipRedis {
-		lines = append(lines, s.Skipped...) // what nobody asked to leave out
-	}
-	for _, f := range s.Failed() {
-		lines = append(lines, fmt.Sprintf("%s: %s Measured: %s", f.Source, f.Claim, f.Measured))
-	}
+	lines := problems(s, bench.SkipRedis)
 	if len(lines) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s did not show what it is for:\n  %s", c.Name, strings.Join(lines, "\n  "))
+}
+
+// problems are what must hold and does not, and what nobody asked to leave out.
+func problems(s report.Section, skipRedis bool) []string {
+	var lines []string
+	if !skipRedis {
+		lines = append(lines, s.Skipped...)
+	}
+	for _, f := range s.Failed() {
+		lines = append(lines, f.String())
+	}
+	return lines
 }

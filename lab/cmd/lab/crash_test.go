@@ -8,7 +8,9 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/pgidem/pgidem/lab/experiment"
+	"github.com/pgidem/pgidem/lab/experiment/crash"
+	"github.com/pgidem/pgidem/lab/report"
+	"github.com/pgidem/pgidem/lab/workbench"
 )
 
 func TestCrashPrintsTheTable(t *testing.T) {
@@ -29,7 +31,7 @@ func TestCrashPrintsTheTable(t *testing.T) {
 	if strings.ContainsAny(stdout.String()+stderr.String(), "\x1b\r") {
 		t.Errorf("it writes to a file as to a terminal:\n%q\n%q", stdout, stderr)
 	}
-	if !strings.Contains(stderr.String(), "crash: design 13 of 13: 20 requests in ") {
+	if !strings.Contains(stderr.String(), "crash: design 13 of 13: 20 done in ") {
 		t.Errorf("no progress in:\n%s", stderr)
 	}
 }
@@ -40,17 +42,20 @@ func TestCrashWritesJSON(t *testing.T) {
 	if got := code(t, cmd.Run()); got != 0 {
 		t.Fatalf("exit code %d\n%s", got, stderr)
 	}
-	var result struct {
-		PostgreSQL, Redis string
-		experiment.CrashResult
+	var doc struct {
+		Experiment, PostgreSQL, Redis string
+		Result                        crash.Result
+		Findings                      []report.Finding
 	}
 	d := json.NewDecoder(stdout)
 	d.DisallowUnknownFields()
-	if err := d.Decode(&result); err != nil || d.More() {
+	if err := d.Decode(&doc); err != nil || d.More() {
 		t.Fatalf("not one JSON document: %v", err)
 	}
-	if result.PostgreSQL == "" || result.Redis == "" || result.Keys != 10 || result.Kills != 2 || len(result.Rows) != 13 {
-		t.Errorf("%+v", result)
+	result := doc.Result
+	if doc.Experiment != "crash" || doc.PostgreSQL == "" || doc.Redis == "" || len(doc.Findings) != 14 ||
+		result.Keys != 10 || result.Kills != 2 || len(result.Rows) != 13 {
+		t.Errorf("%+v", doc)
 	}
 	for _, r := range result.Rows {
 		if r.Kills != 2 || r.Once != (r.Duplicates == 0) || r.Seconds <= 0 || (r.Article == nil) != r.Ours {
@@ -93,14 +98,33 @@ func TestCrashThatCannotRunIsExitCode1(t *testing.T) {
 
 func TestCrashFailsWithWhatIsNotAsItMustBe(t *testing.T) {
 	t.Parallel()
-	result := &experiment.CrashResult{Keys: 1, Kills: 1, Rows: []experiment.CrashRow{{Design: "safe", Once: true, Kills: 1, Answered: 1}}}
-	if err := verdictOf(result); err != nil {
+	failed := report.Finding{Source: "pgidem", Claim: "It is safe.", Measured: "duplicate charges: 1", Must: true}
+	s := report.Section{Findings: []report.Finding{failed}, Skipped: []string{"Redis SET NX: skipped"}}
+	err := crashCommand().verdict(s, &workbench.Bench{SkipRedis: true})
+	const want = "crash did not show what it is for:\n  pgidem: It is safe. Measured: duplicate charges: 1"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %q", err, want)
+	}
+	s.Findings[0].Holds = true
+	if err := crashCommand().verdict(s, &workbench.Bench{SkipRedis: true}); err != nil {
 		t.Error(err)
 	}
-	result.Rows[0].Duplicates = 1
-	err := verdictOf(result)
-	if err == nil || !strings.Contains(err.Error(), "\n  safe: duplicate charges: 1, and it promises none") {
-		t.Errorf("error %v", err)
+	err = crashCommand().verdict(s, new(workbench.Bench))
+	if err == nil || !strings.Contains(err.Error(), "\n  Redis SET NX: skipped") {
+		t.Errorf("error %v, want what nobody asked to leave out", err)
+	}
+}
+
+func TestCrashWithoutRedisSkipsItsRow(t *testing.T) {
+	t.Parallel()
+	cmd, stdout, stderr := lab("crash", "--keys=10", "--kills=2", "--workers=2", "--skip-redis")
+	if got := code(t, cmd.Run()); got != 0 {
+		t.Fatalf("exit code %d\n%s", got, stderr)
+	}
+	for _, text := range []string{"skipped: --skip-redis", "became a second charge, 2 times of 2"} {
+		if !strings.Contains(stdout.String(), text) {
+			t.Errorf("no %q in:\n%s", text, stdout)
+		}
 	}
 }
 
@@ -110,13 +134,14 @@ func TestHelpOfCrashNamesEveryFlagAndNoWorker(t *testing.T) {
 	if got := code(t, cmd.Run()); got != 0 {
 		t.Errorf("exit code %d", got)
 	}
-	for _, flag := range []string{"--keys", "--kills", "--workers", "--json"} {
+	for _, flag := range []string{"--keys", "--kills", "--workers", "--skip-redis", "--json"} {
 		if !strings.Contains(stdout.String(), flag) {
 			t.Errorf("no %s in:\n%s", flag, stdout)
 		}
 	}
 	cmd, stdout, _ = lab("--help")
-	if got := code(t, cmd.Run()); got != 0 || strings.Contains(stdout.String(), "crash-worker") || !strings.Contains(stdout.String(), "crash ") {
+	got, help := code(t, cmd.Run()), stdout.String()
+	if got != 0 || strings.Contains(help, "crash-worker") || !strings.Contains(help, "crash ") {
 		t.Errorf("exit code %d\n%s", got, stdout)
 	}
 }

@@ -31,10 +31,11 @@ func run() int {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}
-	root.AddCommand(demoCommand(), crashCommand(), crashWorkerCommand())
+	root.AddCommand(demoCommand(), crashWorkerCommand(), webhookHolderCommand())
 	for _, c := range experiments() {
 		root.AddCommand(c.cobra())
 	}
+	root.AddCommand(allCommand(experiments()))
 
 	cmd, err := root.ExecuteContextC(ctx)
 	switch {

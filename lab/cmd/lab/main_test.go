@@ -64,7 +64,7 @@ func TestDemoPrintsTheTables(t *testing.T) {
 	if strings.ContainsAny(stdout.String()+stderr.String(), "\x1b\r") {
 		t.Errorf("it writes to a file as to a terminal:\n%q\n%q", stdout, stderr)
 	}
-	if !strings.Contains(stderr.String(), "storm: pgidem Handler (charges): 100 requests in ") {
+	if !strings.Contains(stderr.String(), "storm: pgidem Handler (charges): 100 done in ") {
 		t.Errorf("no progress in:\n%s", stderr)
 	}
 }
@@ -96,7 +96,7 @@ func TestDemoWritesJSON(t *testing.T) {
 func TestWrongUseIsExitCode2(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ args, says string }{
-		{"storm", `unknown command "storm"`},
+		{"calm", `unknown command "calm"`},
 		{"--verbose", "unknown flag: --verbose"},
 		{"demo now", `unknown command "now"`},
 		{"demo --speed 9", "unknown flag: --speed"},

@@ -3,8 +3,10 @@ package chart
 
 // Chart is a picture of numbers.
 type Chart interface {
-	// SVG is the picture, an svg element without an XML declaration.
+	// SVG is the picture, an svg element for a page that has Style and sets the Variables. It is 380 wide, and as wide as its box.
 	SVG() (string, error)
+
+	picture() (picture, error)
 }
 
 // Tone says what a row or a bar means.

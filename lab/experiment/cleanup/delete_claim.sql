@@ -1,0 +1,2 @@
+DELETE FROM cleanup.idempotency_keys
+WHERE key = $1;

@@ -1,0 +1,3 @@
+SELECT id
+FROM lab.processor_charges
+WHERE idempotency_key = $1;

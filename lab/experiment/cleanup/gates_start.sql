@@ -1,0 +1,1 @@
+ALTER SEQUENCE cleanup.gates_passed RESTART;

@@ -1,0 +1,3 @@
+SELECT status
+FROM cleanup.idempotency_keys
+WHERE key = $1;

@@ -1,0 +1,3 @@
+UPDATE cleanup.idempotency_keys
+SET status = 'failed'
+WHERE key = $1;

@@ -1,0 +1,2 @@
+INSERT INTO cleanup.purchases (receipt, idempotency_key)
+VALUES ($1, $2);

@@ -1,0 +1,2 @@
+INSERT INTO dirty_pool.writes (handler)
+VALUES ($1);

@@ -1,0 +1,1 @@
+TRUNCATE dirty_pool.writes RESTART IDENTITY;

@@ -1,0 +1,3 @@
+SELECT handler
+FROM dirty_pool.writes
+ORDER BY id;

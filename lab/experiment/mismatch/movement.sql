@@ -1,0 +1,5 @@
+SELECT
+    kind,
+    amount_cents
+FROM mismatch.movements
+WHERE id = $1;

@@ -1,0 +1,1 @@
+TRUNCATE mismatch.keys, mismatch.movements;

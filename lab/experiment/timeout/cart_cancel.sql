@@ -1,0 +1,4 @@
+UPDATE timeout.carts
+SET state = 'cancelled'
+WHERE cart = $1
+  AND state = 'bought';

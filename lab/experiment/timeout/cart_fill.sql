@@ -1,0 +1,2 @@
+INSERT INTO timeout.carts (cart)
+VALUES ($1);

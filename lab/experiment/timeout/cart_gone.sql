@@ -1,0 +1,3 @@
+SELECT state = 'cancelled'
+FROM timeout.carts
+WHERE cart = $1;

@@ -1,0 +1,3 @@
+SELECT count(*)
+FROM lab.charged
+WHERE idempotency_key = $1;

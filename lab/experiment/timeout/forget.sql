@@ -1,0 +1,1 @@
+TRUNCATE idem.keys, idem.steps;

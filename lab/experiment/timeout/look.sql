@@ -1,0 +1,3 @@
+SELECT status
+FROM timeout.answers
+WHERE key = $1;

@@ -1,0 +1,2 @@
+INSERT INTO timeout.answers (key, status)
+VALUES ($1, $2);

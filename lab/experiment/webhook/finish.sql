@@ -1,0 +1,3 @@
+UPDATE webhook.claims
+SET done = true
+WHERE key = $1;

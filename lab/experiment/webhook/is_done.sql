@@ -1,0 +1,3 @@
+SELECT done
+FROM webhook.claims
+WHERE key = $1;

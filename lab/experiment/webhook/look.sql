@@ -1,0 +1,5 @@
+SELECT EXISTS (
+    SELECT
+    FROM webhook.seen
+    WHERE key = $1
+);

@@ -1,0 +1,2 @@
+INSERT INTO webhook.seen (key)
+VALUES ($1);

@@ -1,0 +1,2 @@
+-- For this transaction alone.
+SELECT set_config('lock_timeout', $1, true);

@@ -1,0 +1,1 @@
+TRUNCATE webhook.courses, webhook.invoices, webhook.seen, webhook.ledger, webhook.claims;
