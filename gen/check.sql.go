@@ -74,6 +74,7 @@ SELECT
     pg_is_in_recovery()::boolean AS standby,
     current_setting('transaction_read_only')::text AS read_only,
     current_setting('synchronous_commit')::text AS synchronous_commit,
+    current_setting('synchronous_standby_names')::text AS synchronous_standby_names,
     current_setting('fsync')::text AS fsync,
     current_setting('server_version_num')::integer AS server_version,
     current_user::text AS role,
@@ -89,15 +90,16 @@ SELECT
 `
 
 type CheckServerRow struct {
-	BackendPid        int32
-	Standby           bool
-	ReadOnly          string
-	SynchronousCommit string
-	Fsync             string
-	ServerVersion     int32
-	Role              string
-	HasSchema         bool
-	HasVersion        bool
+	BackendPid              int32
+	Standby                 bool
+	ReadOnly                string
+	SynchronousCommit       string
+	SynchronousStandbyNames string
+	Fsync                   string
+	ServerVersion           int32
+	Role                    string
+	HasSchema               bool
+	HasVersion              bool
 }
 
 // What Store.Check asks before the first claim.
@@ -107,6 +109,7 @@ type CheckServerRow struct {
 //	    pg_is_in_recovery()::boolean AS standby,
 //	    current_setting('transaction_read_only')::text AS read_only,
 //	    current_setting('synchronous_commit')::text AS synchronous_commit,
+//	    current_setting('synchronous_standby_names')::text AS synchronous_standby_names,
 //	    current_setting('fsync')::text AS fsync,
 //	    current_setting('server_version_num')::integer AS server_version,
 //	    current_user::text AS role,
@@ -127,6 +130,7 @@ func (q *Queries) CheckServer(ctx context.Context, db DBTX) (CheckServerRow, err
 		&i.Standby,
 		&i.ReadOnly,
 		&i.SynchronousCommit,
+		&i.SynchronousStandbyNames,
 		&i.Fsync,
 		&i.ServerVersion,
 		&i.Role,

@@ -18,7 +18,7 @@ const schemaVersion = 3
 const oldestServer = 140000
 
 // Check says what is wrong with the set-up before the first claim does: schema and its version, rights, a pooler with a query
-// mode that does not go through it, a standby, a server that forgets commits. It changes nothing. The error joins all findings,
+// mode that does not go through it, a standby, a server that forgets commits, be it in a crash or in a failover. It changes nothing. The error joins all findings,
 // each with its cure (errors.Join's Unwrap() []error); nil means that the protocol can run.
 func (s *Store) Check(ctx context.Context) error {
 	if s.Pool == nil {
@@ -53,6 +53,10 @@ func checkServer(server gen.CheckServerRow) error {
 	}
 	if server.Fsync != "on" {
 		findings = append(findings, errors.New("fsync is off: a crash of this server forgets answers that were sent; set fsync = on"))
+	}
+	if server.SynchronousCommit == "local" && server.SynchronousStandbyNames != "" {
+		findings = append(findings, errors.New("synchronous_commit is local: commits do not wait for the synchronous standby, and a failover "+
+			"forgets answers that were sent; set synchronous_commit = on"))
 	}
 	return errors.Join(findings...)
 }

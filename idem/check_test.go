@@ -66,6 +66,19 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 	admin.eventually(func() bool { err := check(); return err != nil && strings.Contains(err.Error(), "fsync") }, "fsync = off was never named")
 }
 
+// Commits that wait for no standby, although there is one to wait for, are forgotten by a failover.
+func TestCheckNamesCommitsThatDoNotWaitForTheStandby(t *testing.T) {
+	t.Parallel()
+	server := testdb.Server(t, devpg.Options{Settings: map[string]string{"synchronous_standby_names": "nobody", "synchronous_commit": "local"}})
+	for level, says := range map[string]string{"local": "set synchronous_commit = on", "on": "", "off": ""} { // off is raised to on
+		pool := testdb.Pool(t, server.URL, testdb.AsSuperuser, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["synchronous_commit"] = level })
+		err := (&idem.Store{Pool: pool}).Check(t.Context())
+		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says)) {
+			t.Errorf("%s: %v; want it to say %q", level, err, says)
+		}
+	}
+}
+
 // A hot standby is named, and a claim on it runs nothing.
 func TestCheckAndClaimOnAStandby(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ SELECT
     pg_is_in_recovery()::boolean AS standby,
     current_setting('transaction_read_only')::text AS read_only,
     current_setting('synchronous_commit')::text AS synchronous_commit,
+    current_setting('synchronous_standby_names')::text AS synchronous_standby_names,
     current_setting('fsync')::text AS fsync,
     current_setting('server_version_num')::integer AS server_version,
     current_user::text AS role,
