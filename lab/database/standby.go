@@ -13,7 +13,9 @@ import (
 )
 
 // Address is the server's, 127.0.0.1:PORT.
-func (d *Database) Address() string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.server.Port())) }
+func (d *Database) Address() string {
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(d.server.Port()))
+}
 
 // Standby makes a copy of the server that follows it, and returns it with a pool of conns connections, which read until it is
 // promoted. Close ends it. Where the machine has no pg_basebackup for the server, the error is devpg.ErrNoBasebackup.
