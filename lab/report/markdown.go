@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Markdown is a Page as a part of a document, in short: the machine, then of each chapter the command that repeats it, its tables
-// and its findings.
+// Markdown is a Page as a part of a document, in short: the machine, then of each chapter the command that repeats it, its first table
+// and what did not hold. The rest stands in the page.
 type Markdown struct {
 	Page
 	Report string // address of the page itself
@@ -34,30 +34,20 @@ func (m Markdown) run() string {
 }
 
 func chapterMarkdown(s Section) []string {
-	lead, _, _ := strings.Cut(s.Lead, "\n\n")
-	paragraphs := []string{
-		"### " + escape(s.Title),
-		escape(lead),
-		fmt.Sprintf("```sh\ngo -C lab run ./cmd/lab %s\n```", s.Name),
+	paragraphs := []string{"### " + escape(s.Title), fmt.Sprintf("```sh\ngo -C lab run ./cmd/lab %s\n```", s.Name)}
+	if len(s.Tables) > 0 {
+		paragraphs = append(paragraphs, escape(s.Tables[0].Title)+":", tableMarkdown(s.Tables[0]))
 	}
-	for _, t := range s.Tables {
-		paragraphs = append(paragraphs, escape(t.Title)+":", tableMarkdown(t))
-	}
-	var lines []string
+	lines := []string{fmt.Sprintf("Claims of the articles and of pgidem: %s.", s.Tally())}
 	for _, f := range s.Findings {
-		text := f.String()
-		if f.Holds { // the report says by what
-			text = f.Source + ": " + f.Claim
+		if !f.Holds {
+			lines = append(lines, fmt.Sprintf("- **%s** %s", f.Verdict(), escape(f.String())))
 		}
-		lines = append(lines, fmt.Sprintf("- **%s** %s", f.Verdict(), escape(text)))
 	}
 	for _, left := range s.Skipped {
 		lines = append(lines, "- **skipped** "+escape(left))
 	}
-	if len(lines) > 0 {
-		paragraphs = append(paragraphs, strings.Join(lines, "\n"))
-	}
-	return paragraphs
+	return append(paragraphs, strings.Join(lines, "\n"))
 }
 
 func tableMarkdown(t Table) string {

@@ -115,7 +115,20 @@ func (c *command) print(w io.Writer, result workbench.Result, bench *workbench.B
 		return e.Encode(c.document(result, bench))
 	}
 	color := term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("NO_COLOR") == ""
-	return report.Text{Section: result.Section(), Color: color}.Write(w)
+	if err := (report.Text{Section: result.Section(), Color: color}).Write(w); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nMeasured on %s.\n", versions(bench))
+	return err
+}
+
+// versions names the servers that an experiment ran on.
+func versions(bench *workbench.Bench) string {
+	postgres, redis := bench.Versions()
+	if redis == "" {
+		return "PostgreSQL " + postgres
+	}
+	return "PostgreSQL " + postgres + " and Redis " + redis
 }
 
 // verdict is the error that the command ends with.
