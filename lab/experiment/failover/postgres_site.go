@@ -23,11 +23,7 @@ type postgresSite struct {
 }
 
 func (p *postgresSite) open(ctx context.Context, name string, conns int) (*shop, error) {
-	config := p.db.Pool.Config()
-	config.MaxConns = int32(conns)
-	config.ConnConfig.RuntimeParams["application_name"] = name
-	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := p.pool(ctx, name, conns)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +44,15 @@ func (p *postgresSite) open(ctx context.Context, name string, conns int) (*shop,
 			}
 		},
 	}, nil
+}
+
+// pool is a shop's: its commits wait for the standby, as those of the experiment's own do not.
+func (p *postgresSite) pool(ctx context.Context, name string, conns int) (*pgxpool.Pool, error) {
+	config := p.db.Pool.Config()
+	config.MaxConns = int32(conns)
+	config.ConnConfig.RuntimeParams["application_name"] = name
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = "on"
+	return pgxpool.NewWithConfig(ctx, config)
 }
 
 // fill opens all connections of a pool.
@@ -108,7 +113,12 @@ func (p *postgresSite) lapse(ctx context.Context) error {
 }
 
 func (p *postgresSite) check(ctx context.Context) (string, bool) {
-	if err := (&idem.Store{Pool: p.db.Pool}).Check(ctx); err != nil {
+	pool, err := p.pool(ctx, "check", 1)
+	if err != nil {
+		return err.Error(), true
+	}
+	defer pool.Close()
+	if err := (&idem.Store{Pool: pool}).Check(ctx); err != nil {
 		return err.Error(), true
 	}
 	return "", true
