@@ -63,8 +63,8 @@ func (r *Result) checkTable() report.Table {
 	table := report.Table{
 		Title:   "What idem check says of the servers",
 		Columns: []string{"claims in", "server", "idem check"},
-		Note: "It asks one server about itself. Whether a commit that is confirmed is on a standby is for whoever sets " +
-			"synchronous_standby_names to know.",
+		Note: "It asks one server about itself: a standby, and commits that do not wait for a synchronous one, are named. That there is an " +
+			"asynchronous standby, which a failover would promote, it cannot know.",
 	}
 	for _, f := range r.Failovers {
 		if f.Check == nil {
