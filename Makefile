@@ -20,7 +20,7 @@ endif
 export ARGS
 
 .DEFAULT_GOAL := help
-.PHONY: help demo lab lab-screens test test-race test-modes test-soak test-crash test-model test-faults test-crash-table test-fuzz generate verify mutants build clean
+.PHONY: help demo lab lab-bench lab-sweep lab-screens test test-race test-modes test-soak test-crash test-model test-faults test-crash-table test-fuzz generate verify mutants build clean
 
 help: ## Print this help.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,12 @@ demo: ## Watch customers being charged twice, and then not.
 lab: ## Run every experiment of the articles and write the report, also to docs. ARGS='--skip-redis'.
 	go -C lab run ./cmd/lab all --docs ../docs $(ARGS)
 
+lab-bench: ## Time and count what a key costs, beside Redis and other systems, on a machine that does nothing else. ARGS='--only hold,redis'.
+	go -C lab run ./cmd/lab bench $(ARGS)
+
+lab-sweep: ## Delete a million expired keys beside claims, on a machine that does nothing else. ARGS='--beside 10000000'.
+	go -C lab run ./cmd/lab sweep $(ARGS)
+
 lab-screens: ## Photograph docs/lab/report.html on a phone and on a desk, by day and by night.
 	go -C lab run ./browser/screens ../docs/lab/report.html
 
@@ -40,10 +46,11 @@ test: ## Run all tests. PG=14..18 chooses the server's version, ARGS='-run TestX
 test-race: ## Run all tests under the race detector.
 	$(server) sh -c '$(call in-modules,go test -race -timeout 30m $$ARGS ./...)'
 
-test-modes: ## Run the protocol's tests under each of pgx's query modes, and as a role with the least rights.
+test-modes: ## Run the protocol's tests under each of pgx's query modes, as a role with the least rights, and without coalescing.
 	$(server) sh -c 'for mode in cache_statement cache_describe describe_exec exec simple_protocol; do \
 		echo "query mode $$mode"; PGIDEM_TEST_EXEC_MODE=$$mode go test -timeout 20m $$ARGS ./idem/... || exit 1; done; \
-		echo "least rights"; PGIDEM_TEST_ROLE=least go test -timeout 20m $$ARGS ./idem/...'
+		echo "least rights"; PGIDEM_TEST_ROLE=least go test -timeout 20m $$ARGS ./idem/... || exit 1; \
+		echo "without coalescing"; PGIDEM_TEST_NO_COALESCING=1 go test -timeout 20m $$ARGS ./idem/...'
 
 test-soak: ## Run a storm under random faults for SOAK (10m), over two processes. It prints the seed of its faults.
 	PGIDEM_SOAK=$(or $(SOAK),10m) $(server) go test -count=1 -v -timeout 0 -run TestSoak ./idem

@@ -61,6 +61,11 @@ func (r *keyRow) replay() *Response {
 
 // recorded is the answer as its first caller gets it, once it stands.
 func (r *keyRow) recorded() *Response {
+	if r.answer == nil { // SQL recorded it, and it was read back
+		resp := r.replay()
+		resp.Replayed = false
+		return resp
+	}
 	resp := *r.answer
 	resp.Replayed = false
 	resp.BodyDropped = r.dropsBody()

@@ -12,7 +12,7 @@ import (
 )
 
 // schemaVersion is the newest migration that this build was made for.
-const schemaVersion = 3
+const schemaVersion = 5
 
 // oldestServer is the oldest PostgreSQL that the suite runs on.
 const oldestServer = 140000

@@ -20,8 +20,9 @@ import (
 // with an answer that differs as stored, in any byte, or in a Complete that returned nil. ErrCommitUnknown: the record could not
 // be confirmed; the same r again, or the same key, will tell.
 func (l *Lease) Complete(ctx context.Context, r *Response) error {
-	_, err := l.complete(ctx, r)
+	recorded, err := l.complete(ctx, r)
 	if err == nil {
+		l.op.remember(recorded)
 		l.op.stepAside()
 	}
 	return l.report(ctx, "complete", err)
@@ -40,7 +41,7 @@ func (l *Lease) complete(ctx context.Context, r *Response) (*Response, error) {
 	row := l.row().Fresh().(*keyRow)
 	row.claimed, row.answer = l.row().claimed, r
 	status, arg := row.completion()
-	at, err := l.record(ctx, func(ctx context.Context, db gen.DBTX) (*time.Time, error) { return q.KeyComplete(ctx, db, arg) })
+	at, err := l.finish(ctx, arg)
 	if err != nil {
 		return nil, err
 	}

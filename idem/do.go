@@ -15,7 +15,7 @@ type TxWork func(ctx context.Context, tx pgx.Tx) (*Response, error)
 
 // Do makes fn's rows and the key's answer one transaction: both commit or neither does, so the effect happens exactly once
 // whatever crashes, and every later caller gets the first answer. It needs one connection of the pool and two round trips
-// besides fn's own (articles 000 and 003).
+// besides fn's own (articles 000 and 003); DoBatch needs one for everything.
 //
 // fn may run again for a key whose first run was rolled back, so what it does outside tx can repeat: use Hold for that.
 // A duplicate waits up to Policy.Wait for the first to commit, then gets ErrInFlight.
@@ -23,7 +23,14 @@ type TxWork func(ctx context.Context, tx pgx.Tx) (*Response, error)
 // An answer is returned only once its commit is confirmed. ErrCommitUnknown says that it could be neither confirmed nor
 // excluded: the same key will tell. An error of fn comes back unchanged, everything else as *KeyError.
 func (s *Store) Do(ctx context.Context, key Key, fn TxWork) (*Response, error) {
-	o, err := s.open(ctx, "do", key, false)
+	return s.atomic(ctx, "do", key, func(o *operation) (engine.Row, engine.Verdict, error) {
+		return o.shared.engine.Do(ctx, o.row, o.budget(), o.work(fn))
+	})
+}
+
+// atomic is a call with a transaction of its own: it waits in memory for its turn, and shares what run has committed.
+func (s *Store) atomic(ctx context.Context, name string, key Key, run func(*operation) (engine.Row, engine.Verdict, error)) (*Response, error) {
+	o, err := s.open(ctx, name, key, false)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +40,11 @@ func (s *Store) Do(ctx context.Context, key Key, fn TxWork) (*Response, error) {
 		return o.close(ctx, resp, err)
 	}
 	defer func() { turn.end(recordedOnly(resp)) }()
-	resp, err = o.answer(o.shared.engine.Do(ctx, o.row, o.budget(), o.work(fn)))
+	resp, settled, err := o.recall(ctx)
+	if !settled {
+		resp, err = o.answer(run(o))
+		o.remember(resp)
+	}
 	return o.close(ctx, resp, err)
 }
 

@@ -3,7 +3,8 @@
 //
 // There are two modes, and which one fits depends on where the effect is:
 //
-//   - Atomic mode, [Store.Do] and [Store.DoTx]: the effect is rows in this database. Key and rows are one transaction.
+//   - Atomic mode, [Store.Do], [Store.DoBatch] and [Store.DoTx]: the effect is rows in this database. Key and rows are one
+//     transaction.
 //   - Lease mode, [Store.Hold] and [Store.Claim]: the effect is elsewhere, at a card processor for instance. The claim is
 //     committed first, the work runs without a transaction, and its answer is recorded.
 //

@@ -24,7 +24,8 @@ var (
 	ErrNotFound = errors.New("no such key")
 	// ErrUnavailable: the database could not say who owns the key, so nothing ran. Come back with the same key.
 	ErrUnavailable = engine.ErrUnavailable
-	// ErrCommitUnknown: the effect ran, and whether its record stands could not be read back. Only the same key tells.
+	// ErrCommitUnknown: the effect ran, and whether its record stands could not be read back. Only the same key tells. In DoBatch
+	// the effect may also be on its way, or never happen.
 	ErrCommitUnknown = engine.ErrCommitUnknown
 	// ErrInvalidKey: a part of the Key is missing, too long or not text.
 	ErrInvalidKey = errors.New("invalid key")
@@ -34,13 +35,15 @@ var (
 	ErrInvalidPolicy = errors.New("invalid policy")
 	// ErrDraining comes with ErrUnavailable: this process is going down (Store.Drain), and another one will take the key.
 	ErrDraining = errors.New("the Store is being drained: this process is going down")
+	// ErrNoAnswer: no statement of a batch recorded an answer (DoBatch). All of it was rolled back, and the key is free.
+	ErrNoAnswer = engine.ErrNoAnswer
 	// ErrTxOwned: fn tried to end the transaction that it was given. All of it was rolled back.
 	ErrTxOwned = engine.ErrTxOwned
 )
 
 // KeyError says which call on which key failed. Its text does not hold the key: keys are secrets of their clients.
 type KeyError struct {
-	Op         string        // do, dotx, claim, hold, lookup, step, extend, complete, release, abandon
+	Op         string        // do, dotx, dobatch, claim, hold, lookup, step, extend, complete, release, abandon
 	Key        Key           // as the caller gave it
 	RetryAfter time.Duration // when coming back helps; 0: unknown, or never
 	// FingerprintVersion is the version of the stored fingerprint, where ErrMismatch may be due to its age alone: compute

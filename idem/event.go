@@ -8,7 +8,7 @@ import (
 
 // Event tells Observe how a call ended. It never holds the key itself.
 type Event struct {
-	Op       string // do, dotx, claim, hold, resolve, step, extend, complete, release, abandon
+	Op       string // do, dotx, dobatch, claim, hold, resolve, step, extend, complete, release, abandon
 	Tenant   string
 	Endpoint string
 	Outcome  Outcome

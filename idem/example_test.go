@@ -51,6 +51,23 @@ func ExampleStore_Do() {
 	}
 }
 
+// Atomic mode in one round trip: the statements that make the effect also make its answer.
+func ExampleStore_DoBatch() {
+	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: 72 * time.Hour}}
+
+	key := idem.Key{Tenant: "acme", Endpoint: "POST /withdrawals", ID: "a-key", Fingerprint: idem.FingerprintJSON(body)}
+	resp, err := store.DoBatch(ctx, key, func(b *idem.Batch) {
+		b.Queue("INSERT INTO withdrawals (account, cents) VALUES ($1, $2)", 7, 4900)
+		b.Queue("WITH paid AS (UPDATE accounts SET cents = cents - $2 WHERE id = $1 AND cents >= $2 RETURNING cents) "+
+			"SELECT idem.answer(201, convert_to(json_build_object('left', cents)::text, 'UTF8')) FROM paid", 7, 4900)
+	})
+	switch {
+	case errors.Is(err, idem.ErrNoAnswer): // too little on the account: nothing was changed, and the key is free
+	case err == nil:
+		fmt.Println(resp.Status, resp.Replayed)
+	}
+}
+
 // Lease mode: the effect is a call to a card processor that refuses a repeated key, so an abandoned key may be run again.
 func ExampleStore_Hold() {
 	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: 72 * time.Hour, Lease: time.Minute, Stale: idem.StaleRerun}}

@@ -51,10 +51,31 @@ func (l *Lease) beat(ctx context.Context) error {
 	if s := l.current(); s == leaseCompleted || s == leaseReleased || s == leaseAbandoned {
 		return nil
 	}
-	bound := engine.Bound{Statement: l.op.policy.Lease / 3, Lock: heartbeatLock}
-	return l.extend(func(add engine.Adder) error {
-		return l.op.shared.heartbeat.WriteAside(ctx, l.op.store.Pool, bound, add)
+	alone := func() error {
+		bound := engine.Bound{Statement: l.op.policy.Lease / 3, Lock: heartbeatLock}
+		return l.extend(func(add engine.Adder) error {
+			return l.op.shared.heartbeat.WriteAside(ctx, l.op.store.Pool, bound, add)
+		})
+	}
+	meet := l.op.shared.meet
+	if meet == nil {
+		return alone()
+	}
+	b := &heartbeat{lease: l}
+	err := meet.beats.Do(ctx, b, func(all []*heartbeat) {
+		if len(all) == 1 {
+			b.err, b.done = alone(), true
+			return
+		}
+		l.beatTogether(ctx, all)
 	})
+	switch {
+	case err != nil:
+		return err
+	case b.done:
+		return b.err
+	}
+	return alone()
 }
 
 // isGone looks why an extension did not fit: a key that this lease finished or gave back itself is not lost, nor is one that a

@@ -31,7 +31,12 @@ func (s *Store) Claim(ctx context.Context, key Key) (*Lease, *Response, error) {
 		return nil, nil, err
 	}
 	defer o.leave()
-	lease, resp, err := o.claim(ctx)
+	resp, settled, err := o.recall(ctx)
+	var lease *Lease
+	if !settled {
+		lease, resp, err = o.claim(ctx)
+		o.remember(resp)
+	}
 	resp, err = o.close(ctx, resp, err)
 	return lease, resp, err
 }
@@ -89,14 +94,20 @@ func (s *Store) Hold(ctx context.Context, key Key, fn Work) (*Response, error) {
 	}
 	o.turn = turn
 	defer func() { turn.end(recordedOnly(resp)) }()
+	resp, settled, err := o.recall(ctx)
+	if settled {
+		return o.close(ctx, resp, err)
+	}
 	lease, resp, err := o.claimPatiently(ctx)
 	if lease == nil {
+		o.remember(resp)
 		return o.close(ctx, resp, err)
 	}
 	resp, err = lease.hold(ctx, fn)
 	if err != nil {
 		resp = nil
 	}
+	o.remember(resp)
 	return o.close(ctx, resp, err)
 }
 

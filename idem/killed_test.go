@@ -16,6 +16,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/internal/pgproxy"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // The tests here run a part of themselves in a process of its own, to kill it. The child is this test binary, told by the
@@ -50,7 +51,7 @@ func child(task string) {
 	if err != nil {
 		panic(err)
 	}
-	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: time.Hour, Lease: crashLease, Wait: time.Minute}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Retention: time.Hour, Lease: crashLease, Wait: time.Minute}}
 	key := idem.Key{Tenant: os.Getenv(childID), Endpoint: "POST /charges", ID: "k", Fingerprint: idem.FingerprintOf([]byte("$49.00"))}
 	say := func(word string) { _, _ = os.Stdout.WriteString(word + "\n") }
 	say("started")

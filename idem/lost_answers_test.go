@@ -26,7 +26,7 @@ func (b *bundle) throughProxy(p *pgproxy.Proxy, policy idem.Policy, mutate ...fu
 	pool := testdb.Pool(b.t, url, append(mutate, func(c *pgxpool.Config) {
 		c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
 	})...)
-	s := &idem.Store{Pool: pool, Policy: policy}
+	s := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: policy}
 	b.t.Cleanup(s.Close)
 	return s
 }
@@ -104,7 +104,7 @@ func TestCancelDuringCommitNeverReachesTheServer(t *testing.T) {
 	t.Parallel()
 	server := testdb.Server(t, devpg.Options{Settings: map[string]string{"synchronous_standby_names": "nobody", "synchronous_commit": "local"}})
 	pool := testdb.Pool(t, server.URL, testdb.AsSuperuser, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["synchronous_commit"] = "on" })
-	store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: time.Hour}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Retention: time.Hour}}
 	defer store.Close()
 	b := &bundle{t: t, ctx: t.Context(), pool: server.Pool, store: store}
 

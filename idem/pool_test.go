@@ -187,7 +187,7 @@ func TestBusyPoolStopsNeitherHeartbeatNorCompletion(t *testing.T) {
 		}, "the lease of %s was never extended", id)
 		return until
 	}
-	store := &idem.Store{Pool: b.pool, Policy: idem.Policy{Lease: 1500 * time.Millisecond, Retention: time.Hour}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool, Policy: idem.Policy{Lease: 1500 * time.Millisecond, Retention: time.Hour}}
 	b.exec("SELECT 1")
 	before := goleak.IgnoreCurrent()
 

@@ -40,7 +40,7 @@ func TestC34CallersThroughAPooler(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			b := setup(t)
 			pool, bouncer := b.behindPooler(mode)
-			store := &idem.Store{Pool: pool, Policy: idem.Policy{Retention: time.Hour, Stale: idem.StaleRerun}}
+			store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Retention: time.Hour, Stale: idem.StaleRerun}}
 			defer store.Close()
 			if err := store.Check(b.ctx); err != nil {
 				t.Fatalf("Check refuses a set-up that works: %v", err)
@@ -94,7 +94,7 @@ func TestC34CheckRefusesPreparedStatementsBehindAPooler(t *testing.T) {
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec} {
 		t.Run(mode.String(), func(t *testing.T) {
 			pool, _ := b.on(t).behindPooler(mode)
-			err := (&idem.Store{Pool: pool}).Check(b.ctx)
+			err := (&idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool}).Check(b.ctx)
 			if err == nil || !strings.Contains(err.Error(), "default_query_exec_mode=exec") {
 				t.Errorf("got %v, want the cure", err)
 			}
@@ -114,9 +114,11 @@ func TestC40SettingsDoNotLeakThroughAPooler(t *testing.T) {
 	ours, foreign := open(), open()
 	settings := func() (all []string) {
 		for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout",
-			"client_connection_check_interval", "synchronous_commit", "search_path"} {
+			"client_connection_check_interval", "synchronous_commit", "search_path",
+			"enable_seqscan", "enable_bitmapscan", "enable_hashjoin", "enable_mergejoin",
+			"idem.tenant_id", "idem.endpoint", "idem.key", "idem.claim_id", "idem.retention"} {
 			var value string
-			if err := foreign.QueryRow(b.ctx, "SELECT current_setting($1)", name).Scan(&value); err != nil {
+			if err := foreign.QueryRow(b.ctx, "SELECT coalesce(current_setting($1, true), '')", name).Scan(&value); err != nil {
 				t.Fatal(err)
 			}
 			all = append(all, name+"="+value)
@@ -124,7 +126,7 @@ func TestC40SettingsDoNotLeakThroughAPooler(t *testing.T) {
 		return all
 	}
 	before := settings()
-	store := &idem.Store{Pool: ours, Policy: idem.Policy{Retention: time.Hour, Wait: 50 * time.Millisecond}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: ours, Policy: idem.Policy{Retention: time.Hour, Wait: 50 * time.Millisecond}}
 	defer store.Close()
 	for _, call := range []func() error{
 		func() error { _, err := store.Do(b.ctx, b.key("do"), charge("do")); return err },
@@ -133,9 +135,22 @@ func TestC40SettingsDoNotLeakThroughAPooler(t *testing.T) {
 			_, err := store.Do(b.ctx, b.key("fails"), func(context.Context, pgx.Tx) (*idem.Response, error) { return nil, errors.ErrUnsupported })
 			return errors.Join(map[bool]error{false: err}[errors.Is(err, errors.ErrUnsupported)])
 		},
+		func() error { _, err := store.DoBatch(b.ctx, b.key("batch"), charging("batch")); return err },
+		func() error { _, err := store.DoBatch(b.ctx, b.key("batch"), charging("batch")); return err },
+		func() error {
+			_, err := store.DoBatch(b.ctx, b.key("batch fails"), queue("SELECT 1/0"))
+			return errors.Join(map[bool]error{false: err}[sqlState(err) == "22012"])
+		},
 		func() error {
 			_, err := store.Hold(b.ctx, b.key("hold"), func(context.Context, *idem.Lease) (*idem.Response, error) { return created(), nil })
 			return err
+		},
+		func() error { // who come at once share statements, with settings of their own
+			errs := make([]error, 16)
+			storm(len(errs), func(i int) {
+				_, errs[i] = store.Hold(b.ctx, b.key(fmt.Sprint("storm ", i)), answers(created()))
+			})
+			return errors.Join(errs...)
 		},
 	} {
 		if err := call(); err != nil {

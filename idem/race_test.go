@@ -196,7 +196,7 @@ func replayOf(r *idem.Response) *idem.Response {
 // process is a Store with a small pool of its own on the same database.
 func (b *bundle) process(p idem.Policy, mutate ...func(*pgxpool.Config)) *idem.Store {
 	b.t.Helper()
-	s := &idem.Store{Pool: testdb.Pool(b.t, b.pool.Config().ConnString(), mutate...), Policy: p}
+	s := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: testdb.Pool(b.t, b.pool.Config().ConnString(), mutate...), Policy: p}
 	b.t.Cleanup(s.Close)
 	return s
 }

@@ -142,6 +142,13 @@ func TestP9ReadingIsFree(t *testing.T) {
 		}
 		return err
 	}
+	batch := func(ctx context.Context, key idem.Key) error {
+		resp, err := patient.DoBatch(ctx, key, queue("SELECT 1/0"))
+		if err == nil && !resp.Replayed {
+			return fmt.Errorf("a first answer, not a replay")
+		}
+		return err
+	}
 	hold := func(ctx context.Context, key idem.Key) error {
 		_, err := never.Hold(ctx, key, holdMustNotRun(t))
 		return err
@@ -152,9 +159,9 @@ func TestP9ReadingIsFree(t *testing.T) {
 		want error
 		asks []func(context.Context, idem.Key) error
 	}{
-		{"a replay", finished, nil, []func(context.Context, idem.Key) error{claim, do, hold}},
-		{"an in-flight answer", held, idem.ErrInFlight, []func(context.Context, idem.Key) error{claim, do, hold}},
-		{"a mismatch", others, idem.ErrMismatch, []func(context.Context, idem.Key) error{claim, do, hold}},
+		{"a replay", finished, nil, []func(context.Context, idem.Key) error{claim, do, batch, hold}},
+		{"an in-flight answer", held, idem.ErrInFlight, []func(context.Context, idem.Key) error{claim, do, batch, hold}},
+		{"a mismatch", others, idem.ErrMismatch, []func(context.Context, idem.Key) error{claim, do, batch, hold}},
 	}
 	ask := func(n int) {
 		for _, kind := range kinds {
@@ -233,6 +240,9 @@ func hundred() *idem.Response { return &idem.Response{Status: 201, Body: make([]
 // onlyAnswer is work of atomic mode that writes nothing: what is counted is the protocol's own.
 func onlyAnswer(context.Context, pgx.Tx) (*idem.Response, error) { return hundred(), nil }
 
+// answersHundred is hundred in SQL.
+const answersHundred = `SELECT idem.answer(201, decode(repeat('00', 100), 'hex'))`
+
 // uuids are keys as clients send them, of 36 characters: of version 4, which come to an index in no order, or of version 7,
 // which come in the order of time.
 func (b *bundle) uuids(version, n int) (keys []idem.Key) {
@@ -276,6 +286,37 @@ func TestAtomicModeIsHOT(t *testing.T) {
 	}
 }
 
+// TestDoBatchIsHOTAndReadsByTheKey: so is what idem.answer writes. None of its statements reads the table from end to end, though the
+// function's plan was made when it was empty and never analysed.
+func TestDoBatchIsHOTAndReadsByTheKey(t *testing.T) {
+	b := counted(t, map[string]string{"autovacuum": "off", "fsync": "off"}, func(c *pgxpool.Config) { c.MaxConns = 16 })
+	keys := b.uuids(4, 2000)
+	scans := func() int {
+		return b.count("SELECT seq_scan FROM pg_stat_user_tables WHERE relid = 'idem.keys'::regclass")
+	}
+	b.stats(0, 0)
+	before := scans() // the migrations made its indexes
+	b.store = b.newStore(idem.Policy{Retention: time.Hour})
+	var g errgroup.Group
+	g.SetLimit(16)
+	for _, key := range keys {
+		g.Go(func() error {
+			_, err := b.store.DoBatch(b.ctx, key, queue(answersHundred))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	s := b.stats(len(keys), len(keys))
+	if s.inserted != len(keys) || s.updated != len(keys) || s.hot != s.updated {
+		t.Errorf("%d inserted, %d updated, %d of them HOT; want all %d", s.inserted, s.updated, s.hot, len(keys))
+	}
+	if n := scans() - before; n != 0 {
+		t.Errorf("%d sequential scans of idem.keys", n)
+	}
+}
+
 // TestHeartbeatIsHOT: the lease's end stands in no index.
 func TestHeartbeatIsHOT(t *testing.T) {
 	b := counted(t, map[string]string{"fsync": "off"})
@@ -310,6 +351,10 @@ func TestClaimAndCompleteTakeLessThan900BytesOfWAL(t *testing.T) {
 		_, err := b.store.Do(b.ctx, key, onlyAnswer)
 		return err
 	}
+	batch := func(key idem.Key) error {
+		_, err := b.store.DoBatch(b.ctx, key, queue(answersHundred))
+		return err
+	}
 	leased := func(key idem.Key) error {
 		lease, _, err := b.store.Claim(b.ctx, key)
 		if err != nil {
@@ -324,6 +369,8 @@ func TestClaimAndCompleteTakeLessThan900BytesOfWAL(t *testing.T) {
 	}{
 		{"atomic mode, keys in order", 7, 900, atomic},
 		{"atomic mode, keys in no order", 4, 1000, atomic},
+		{"a batch, keys in order", 7, 900, batch},
+		{"a batch, keys in no order", 4, 950, batch},
 		// lease mode commits twice, and a completion takes the key out of keys_leased: new entries in all indexes
 		{"lease mode, keys in order", 7, 1200, leased},
 		{"lease mode, keys in no order", 4, 1300, leased},

@@ -40,7 +40,7 @@ func (b *bundle) on(t *testing.T) *bundle {
 
 // newStore is another process's store on the same database: it shares no memory with b.store.
 func (b *bundle) newStore(p idem.Policy) *idem.Store {
-	s := &idem.Store{Pool: b.pool, Policy: p}
+	s := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool, Policy: p}
 	b.t.Cleanup(s.Close)
 	return s
 }

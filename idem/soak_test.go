@@ -22,6 +22,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/internal/pgproxy"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 const (
@@ -188,7 +189,7 @@ func soakChild() error {
 	if err != nil {
 		return err
 	}
-	store := &idem.Store{Pool: pool, Policy: soakPolicy()}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: soakPolicy()}
 	var ended atomic.Bool
 	var callers sync.WaitGroup
 	lottery := newLottery(seed)

@@ -38,7 +38,7 @@ func (r *keyRow) Verdict() (engine.Verdict, error) {
 		return engine.Claimed, nil
 	case r.absent || found == nil:
 		return engine.Gone, nil
-	case isFinished(found.Status) && found.Expired, found.Status == statusReleased && !found.Leased:
+	case isFinished(found.Status) && found.ExpiresIn <= 0, found.Status == statusReleased && !found.Leased:
 		return engine.Claimable, nil
 	}
 	if !r.sameRequest() {

@@ -91,12 +91,32 @@ func (w wired) do(n int) int {
 	return w.trips(func() { w.must(w.store.Do(w.ctx, w.key, statements(n))) })
 }
 
+// doBatch counts a DoBatch of n statements of the user's.
+func (w wired) doBatch(n int, want error) int {
+	return w.trips(func() {
+		_, err := w.store.DoBatch(w.ctx, w.key, func(b *idem.Batch) {
+			for range n - 1 {
+				b.Queue("INSERT INTO charges (key) VALUES ($1::text)", "a")
+			}
+			charging("b")(b)
+		})
+		wantIs(w.t, err, want)
+	})
+}
+
 // claim counts a Claim by a store of policy p.
 func (w wired) claim(p idem.Policy, want error) int {
 	store := w.store.With(p)
 	return w.trips(func() {
 		_, _, err := store.Claim(w.ctx, w.key)
 		wantIs(w.t, err, want)
+	})
+}
+
+// hold counts a Hold whose work needs no database.
+func (w wired) hold() int {
+	return w.trips(func() {
+		w.must(w.store.Hold(w.ctx, w.key, func(context.Context, *idem.Lease) (*idem.Response, error) { return created(), nil }))
 	})
 }
 
@@ -141,8 +161,14 @@ func (w wired) other() wired {
 	return w
 }
 
-// finished is the key once it has its answer.
+// finished is the key once it has its answer, from another process.
 func (w wired) finished() wired {
+	w.must(w.newStore(idem.Policy{Retention: time.Hour}).Do(w.ctx, w.key, statements(1)))
+	return w
+}
+
+// seen is the key once it has its answer, from this process.
+func (w wired) seen() wired {
 	w.must(w.store.Do(w.ctx, w.key, statements(1)))
 	return w
 }
@@ -217,7 +243,18 @@ func TestRoundTripsAreCountedAtTheWire(t *testing.T) {
 				wantIs(w.t, err, idem.ErrInFlight)
 			})
 		}},
+		{"DoOfAKeySeenLatelyTakesOne", 1, func(w wired) int { return w.seen().do(1) }},
+		{"HoldOfAKeySeenLatelyTakesOne", 1, func(w wired) int { return w.seen().hold() }},
+		{"ClaimOfAKeySeenLatelyTakesOne", 1, func(w wired) int { return w.seen().claim(plain, nil) }},
 		{"DoOfAnExpiredKeyTakesOneMore", 3, func(w wired) int { return w.expired().do(0) }},
+
+		{"DoBatchOfANewKeyTakesOne", 1, func(w wired) int { return w.doBatch(1, nil) }},
+		{"DoBatchOfFiveStatementsTakesOne", 1, func(w wired) int { return w.doBatch(5, nil) }},
+		// the second is the ROLLBACK; what was prepared is not prepared again, though the trip was stopped by an error
+		{"DoBatchThatReplaysTakesTwo", 2, func(w wired) int { return w.finished().doBatch(2, nil) }},
+		{"DoBatchThatMismatchesTakesTwo", 2, func(w wired) int { return w.finished().other().doBatch(1, idem.ErrMismatch) }},
+		{"DoBatchThatFindsALeaseTakesTwo", 2, func(w wired) int { return w.held().doBatch(1, idem.ErrInFlight) }},
+		{"DoBatchOfAnExpiredKeyTakesTwoMore", 3, func(w wired) int { return w.expired().doBatch(1, nil) }},
 
 		{"DoTxOfANewKeyTakesTwo", 2, func(w wired) int { return w.doTx(0) }},
 		{"DoTxAddsTheUsersFiveStatements", 7, func(w wired) int { return w.doTx(5) }},
@@ -249,11 +286,7 @@ func TestRoundTripsAreCountedAtTheWire(t *testing.T) {
 				return err
 			})
 		}},
-		{"HoldOfANewKeyTakesTwo", 2, func(w wired) int {
-			return w.trips(func() {
-				w.must(w.store.Hold(w.ctx, w.key, func(context.Context, *idem.Lease) (*idem.Response, error) { return created(), nil }))
-			})
-		}},
+		{"HoldOfANewKeyTakesTwo", 2, func(w wired) int { return w.hold() }},
 	}
 	for name, mode := range modes {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,8 @@ $$;
 GRANT USAGE ON SCHEMA idem TO idem_app;
 GRANT SELECT, INSERT, UPDATE ON idem.keys TO idem_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON idem.steps TO idem_app;
-GRANT EXECUTE ON FUNCTION idem.schema_version(), idem.lease_lost() TO idem_app;
+GRANT EXECUTE ON FUNCTION idem.schema_version(), idem.lease_lost(), idem.not_claimed(), idem.not_answered() TO idem_app;
+GRANT EXECUTE ON FUNCTION idem.answer(integer, bytea, bytea) TO idem_app;
 
 -- The sweep: deletes finished keys. UPDATE is what FOR UPDATE asks for; steps go by the foreign key, in its owner's name.
 GRANT USAGE ON SCHEMA idem TO idem_sweep;

@@ -6,6 +6,91 @@ CREATE SCHEMA idem;
 
 COMMENT ON SCHEMA idem IS 'Idempotency keys (pgidem): who may run a request, and the answer that every retry gets.';
 
+-- Name: key_state; Type: TYPE; Schema: idem; Owner: -
+
+CREATE TYPE idem.key_state AS (
+	fence bigint,
+	locked_until timestamp with time zone,
+	completed_at timestamp with time zone,
+	attempts integer,
+	response_status integer,
+	leased boolean,
+	tenant_id text COLLATE pg_catalog."C",
+	endpoint text COLLATE pg_catalog."C",
+	key text COLLATE pg_catalog."C",
+	status text COLLATE pg_catalog."C",
+	fingerprint bytea,
+	has_header boolean,
+	has_body boolean
+);
+
+COMMENT ON TYPE idem.key_state IS 'What the constraints of idem.keys read of a row.';
+
+-- Name: possible_key; Type: DOMAIN; Schema: idem; Owner: -
+
+CREATE DOMAIN idem.possible_key AS idem.key_state
+	CONSTRAINT a_finished_key_has_an_answer CHECK (((((VALUE).completed_at IS NULL) = ((VALUE).response_status IS NULL)) AND (((VALUE).completed_at IS NOT NULL) = (VALUE).has_header)))
+	CONSTRAINT a_finished_key_is_not_leased CHECK ((((VALUE).completed_at IS NULL) OR (NOT (VALUE).leased)))
+	CONSTRAINT attempts_are_counted CHECK (((VALUE).attempts > 0))
+	CONSTRAINT endpoint_is_1_to_1024_bytes CHECK (((octet_length((VALUE).endpoint) >= 1) AND (octet_length((VALUE).endpoint) <= 1024)))
+	CONSTRAINT fence_is_positive CHECK (((VALUE).fence > 0))
+	CONSTRAINT fingerprint_has_a_version CHECK (((octet_length((VALUE).fingerprint) >= 1) AND (octet_length((VALUE).fingerprint) <= 65)))
+	CONSTRAINT key_is_1_to_255_bytes CHECK (((octet_length((VALUE).key) >= 1) AND (octet_length((VALUE).key) <= 255)))
+	CONSTRAINT only_a_finished_key_has_a_body CHECK ((((VALUE).completed_at IS NOT NULL) OR (NOT (VALUE).has_body)))
+	CONSTRAINT only_a_finished_key_has_completed CHECK ((((VALUE).status = ANY (ARRAY['committed'::text, 'failed'::text])) = ((VALUE).completed_at IS NOT NULL)))
+	CONSTRAINT only_a_key_in_flight_has_a_lease CHECK ((((VALUE).status = 'in_flight'::text) = ((VALUE).locked_until IS NOT NULL)))
+	CONSTRAINT response_status_has_three_digits CHECK ((((VALUE).response_status >= 0) AND ((VALUE).response_status <= 999)))
+	CONSTRAINT status_is_known CHECK (((VALUE).status = ANY (ARRAY['in_flight'::text, 'released'::text, 'committed'::text, 'failed'::text])))
+	CONSTRAINT tenant_id_is_1_to_255_bytes CHECK (((octet_length((VALUE).tenant_id) >= 1) AND (octet_length((VALUE).tenant_id) <= 255)));
+
+COMMENT ON DOMAIN idem.possible_key IS 'Refuses, with SQLSTATE 23514 and the name of the rule, every state that a row of idem.keys must not be in.';
+
+-- Name: answer(integer, bytea, bytea); Type: FUNCTION; Schema: idem; Owner: -
+
+CREATE FUNCTION idem.answer(status integer, body bytea, header bytea DEFAULT '\x'::bytea) RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    -- variables, because a sharded table wants its tenant as a parameter
+    my_tenant_id text     := current_setting('idem.tenant_id', true);
+    my_endpoint  text     := current_setting('idem.endpoint', true);
+    my_key       text     := current_setting('idem.key', true);
+    my_claim_id  uuid     := nullif(current_setting('idem.claim_id', true), ''); -- empty once a transaction that had it is over
+    my_retention interval := nullif(current_setting('idem.retention', true), '');
+    recorded_at  timestamptz;
+BEGIN
+    IF answer.status IS NULL OR answer.body IS NULL OR answer.header IS NULL THEN
+        RAISE EXCEPTION 'idem.answer: status, body and header must not be NULL'
+            USING ERRCODE = 'null_value_not_allowed',
+                  HINT = 'An empty body is ''''.';
+    END IF;
+    UPDATE idem.keys AS k
+    SET
+        locked_until = NULL,
+        completed_at = statement_timestamp(),
+        expires_at = greatest(k.expires_at, statement_timestamp() + my_retention),
+        response_status = answer.status,
+        leased = false,
+        status = 'committed',
+        response_header = answer.header,
+        response_body = answer.body
+    WHERE k.tenant_id = my_tenant_id
+      AND k.endpoint = my_endpoint
+      AND k.key = my_key
+      AND k.claim_id = my_claim_id
+      AND k.status = 'in_flight'
+    RETURNING k.completed_at INTO recorded_at;
+    IF NOT FOUND THEN
+        RAISE EXCEPTION 'idem.answer: this transaction has no idempotency key that waits for its answer'
+            USING ERRCODE = 'IDM01',
+                  HINT = 'Call it in a statement of DoBatch (package idem), once: over one row.';
+    END IF;
+    RETURN recorded_at;
+END
+$$;
+
+COMMENT ON FUNCTION idem.answer(status integer, body bytea, header bytea) IS 'Records the answer of the key that this batch claimed (DoBatch in package idem), and returns when: status 0 to 999, body byte for byte, header as "Name: value" lines ended by CR LF. Raises SQLSTATE IDM01 where no key waits for its answer: outside a batch, and the second time.';
+
 -- Name: lease_lost(); Type: FUNCTION; Schema: idem; Owner: -
 
 CREATE FUNCTION idem.lease_lost() RETURNS timestamp with time zone
@@ -20,11 +105,38 @@ $$;
 
 COMMENT ON FUNCTION idem.lease_lost() IS 'Raises SQLSTATE IDM01, so that a transaction whose lease is gone cannot commit.';
 
+-- Name: not_answered(); Type: FUNCTION; Schema: idem; Owner: -
+
+CREATE FUNCTION idem.not_answered() RETURNS timestamp with time zone
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'no statement of the batch recorded an answer'
+        USING ERRCODE = 'IDM03',
+              HINT = 'Let the last one SELECT idem.answer(status, body). Over no rows, and in a WITH that nothing reads, it is not called at all.';
+END
+$$;
+
+COMMENT ON FUNCTION idem.not_answered() IS 'Raises SQLSTATE IDM03, so that a batch without an answer cannot commit.';
+
+-- Name: not_claimed(); Type: FUNCTION; Schema: idem; Owner: -
+
+CREATE FUNCTION idem.not_claimed() RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    RAISE EXCEPTION 'the idempotency key of this batch has an answer already, or another holder'
+        USING ERRCODE = 'IDM02';
+END
+$$;
+
+COMMENT ON FUNCTION idem.not_claimed() IS 'Raises SQLSTATE IDM02, so that the statements of a batch do not run behind a claim that was not granted.';
+
 -- Name: schema_version(); Type: FUNCTION; Schema: idem; Owner: -
 
 CREATE FUNCTION idem.schema_version() RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$SELECT 3$$;
+    AS $$SELECT 5$$;
 
 COMMENT ON FUNCTION idem.schema_version() IS 'The number of the newest migration applied; Store.Check compares it with the one its binary was built for.';
 
@@ -88,19 +200,7 @@ CREATE TABLE idem.keys (
     response_header bytea,
     response_body bytea,
     provider_ref text,
-    CONSTRAINT a_finished_key_has_an_answer CHECK ((((completed_at IS NULL) = (response_status IS NULL)) AND ((completed_at IS NULL) = (response_header IS NULL)))),
-    CONSTRAINT a_finished_key_is_not_leased CHECK (((completed_at IS NULL) OR (NOT leased))),
-    CONSTRAINT attempts_are_counted CHECK ((attempts > 0)),
-    CONSTRAINT endpoint_is_1_to_1024_bytes CHECK (((octet_length(endpoint) >= 1) AND (octet_length(endpoint) <= 1024))),
-    CONSTRAINT fence_is_positive CHECK ((fence > 0)),
-    CONSTRAINT fingerprint_has_a_version CHECK (((octet_length(fingerprint) >= 1) AND (octet_length(fingerprint) <= 65))),
-    CONSTRAINT key_is_1_to_255_bytes CHECK (((octet_length(key) >= 1) AND (octet_length(key) <= 255))),
-    CONSTRAINT only_a_finished_key_has_a_body CHECK (((completed_at IS NOT NULL) OR (response_body IS NULL))),
-    CONSTRAINT only_a_finished_key_has_completed CHECK (((status = ANY (ARRAY['committed'::text, 'failed'::text])) = (completed_at IS NOT NULL))),
-    CONSTRAINT only_a_key_in_flight_has_a_lease CHECK (((status = 'in_flight'::text) = (locked_until IS NOT NULL))),
-    CONSTRAINT response_status_has_three_digits CHECK (((response_status >= 0) AND (response_status <= 999))),
-    CONSTRAINT status_is_known CHECK ((status = ANY (ARRAY['in_flight'::text, 'released'::text, 'committed'::text, 'failed'::text]))),
-    CONSTRAINT tenant_id_is_1_to_255_bytes CHECK (((octet_length(tenant_id) >= 1) AND (octet_length(tenant_id) <= 255)))
+    CONSTRAINT key_is_possible CHECK (((ROW(fence, locked_until, completed_at, attempts, response_status, leased, tenant_id, endpoint, key, status, fingerprint, (response_header IS NOT NULL), (response_body IS NOT NULL)))::idem.possible_key IS DISTINCT FROM NULL))
 )
 WITH (fillfactor='50');
 
@@ -125,6 +225,7 @@ COMMENT ON COLUMN idem.keys.request IS 'The request as the handler needs it to r
 COMMENT ON COLUMN idem.keys.response_header IS 'Header of the answer as on the wire: "Name: value" lines ended by CR LF. NULL until finished.';
 COMMENT ON COLUMN idem.keys.response_body IS 'Body of the answer, byte for byte. NULL until finished, and where it was too large or streamed.';
 COMMENT ON COLUMN idem.keys.provider_ref IS 'The downstream''s own name for the effect, for instance a charge id.';
+COMMENT ON CONSTRAINT key_is_possible ON idem.keys IS 'The rules themselves, with their names, stand on domain idem.possible_key.';
 
 -- Name: overview; Type: VIEW; Schema: idem; Owner: -
 

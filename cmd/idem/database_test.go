@@ -83,7 +83,10 @@ func (d *testDatabase) shape(t *testing.T) string {
 			FROM information_schema.columns WHERE table_schema = 'idem' OR table_name = 'idem_migrations'
 			UNION ALL
 			SELECT conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid)
-			FROM pg_constraint WHERE connamespace = 'idem'::regnamespace OR conrelid = 'idem_migrations'::regclass
+			FROM pg_constraint WHERE connamespace = 'idem'::regnamespace AND contypid = 0 OR conrelid = 'idem_migrations'::regclass
+			UNION ALL
+			SELECT contypid::regtype || ' ' || conname || ' ' || pg_get_constraintdef(oid)
+			FROM pg_constraint WHERE connamespace = 'idem'::regnamespace AND contypid <> 0
 			UNION ALL
 			SELECT indexdef FROM pg_indexes WHERE schemaname = 'idem'
 			UNION ALL

@@ -12,16 +12,18 @@ import (
 func TestMigrateUpAppliesEveryVersionAndSaysEach(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
-	cli(t, db.url, "migrate", "up").want(t, 0, "applied 1 keys", "applied 2 steps", "applied 3 operators", "schema idem is at version 3\n")
-	db.wantAt(t, "3 false", "3")
-	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 3, there is nothing to apply")
-	db.wantAt(t, "3 false", "3")
+	cli(t, db.url, "migrate", "up").want(t, 0, "applied 1 keys", "applied 2 steps", "applied 3 operators", "applied 4 answer", "applied 5 possible_key", "schema idem is at version 5\n")
+	db.wantAt(t, "5 false", "5")
+	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 5, there is nothing to apply")
+	db.wantAt(t, "5 false", "5")
 }
 
 func TestMigrateDownTakesBackOneVersion(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	for _, step := range []struct{ says, record, actual string }{
+		{"took back 5 possible_key", "4 false", "4"},
+		{"took back 4 answer", "3 false", "3"},
 		{"took back 3 operators", "2 false", "2"},
 		{"took back 2 steps", "1 false", "1"},
 		{"schema idem is gone", "", "0"},
@@ -30,16 +32,16 @@ func TestMigrateDownTakesBackOneVersion(t *testing.T) {
 		cli(t, db.url, "migrate", "down").want(t, 0, step.says)
 		db.wantAt(t, step.record, step.actual)
 	}
-	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 3")
-	db.wantAt(t, "3 false", "3")
+	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 5")
+	db.wantAt(t, "5 false", "5")
 }
 
 func TestMigrateDownAllWantsAYes(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
 	cli(t, db.url, "migrate", "down", "--all").want(t, 2, "--yes", "usage: idem migrate down")
-	db.wantAt(t, "3 false", "3")
-	cli(t, db.url, "migrate", "down", "--all", "--yes").want(t, 0, "took back 3 operators", "took back 1 keys", "schema idem is gone")
+	db.wantAt(t, "5 false", "5")
+	cli(t, db.url, "migrate", "down", "--all", "--yes").want(t, 0, "took back 5 possible_key", "took back 1 keys", "schema idem is gone")
 	db.wantAt(t, "", "0")
 }
 
@@ -47,13 +49,13 @@ func TestMigrateVersionChangesNothing(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
 	c := cli(t, db.url, "migrate", "version").want(t, 0)
-	if want := "0 (none)\npending: 1 keys\npending: 2 steps\npending: 3 operators\n"; c.out != want {
+	if want := "0 (none)\npending: 1 keys\npending: 2 steps\npending: 3 operators\npending: 4 answer\npending: 5 possible_key\n"; c.out != want {
 		t.Errorf("it says %q, want %q", c.out, want)
 	}
 	db.wantAt(t, "none", "0")
 	cli(t, db.url, "migrate", "up").want(t, 0)
-	if c := cli(t, db.url, "migrate", "version").want(t, 0); c.out != "3\n" {
-		t.Errorf("it says %q, want 3", c.out)
+	if c := cli(t, db.url, "migrate", "version").want(t, 0); c.out != "5\n" {
+		t.Errorf("it says %q, want 5", c.out)
 	}
 }
 
@@ -64,12 +66,12 @@ func TestMigrateJSONHasItsDocumentedNames(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"version"}, `{"version":0,"dirty":false,"newest":3,"pending":[{"version":1,"name":"keys"},{"version":2,"name":"steps"},{"version":3,"name":"operators"}]}`},
-		{[]string{"up"}, `{"from":0,"to":3,"applied":[{"version":1,"name":"keys"},{"version":2,"name":"steps"},{"version":3,"name":"operators"}]}`},
-		{[]string{"up"}, `{"from":3,"to":3,"applied":[]}`},
-		{[]string{"version"}, `{"version":3,"dirty":false,"newest":3,"pending":[]}`},
-		{[]string{"down"}, `{"from":3,"to":2,"reverted":[{"version":3,"name":"operators"}]}`},
-		{[]string{"down", "--all", "--yes"}, `{"from":2,"to":0,"reverted":[{"version":2,"name":"steps"},{"version":1,"name":"keys"}]}`},
+		{[]string{"version"}, `{"version":0,"dirty":false,"newest":5,"pending":[{"version":1,"name":"keys"},{"version":2,"name":"steps"},{"version":3,"name":"operators"},{"version":4,"name":"answer"},{"version":5,"name":"possible_key"}]}`},
+		{[]string{"up"}, `{"from":0,"to":5,"applied":[{"version":1,"name":"keys"},{"version":2,"name":"steps"},{"version":3,"name":"operators"},{"version":4,"name":"answer"},{"version":5,"name":"possible_key"}]}`},
+		{[]string{"up"}, `{"from":5,"to":5,"applied":[]}`},
+		{[]string{"version"}, `{"version":5,"dirty":false,"newest":5,"pending":[]}`},
+		{[]string{"down"}, `{"from":5,"to":4,"reverted":[{"version":5,"name":"possible_key"}]}`},
+		{[]string{"down", "--all", "--yes"}, `{"from":4,"to":0,"reverted":[{"version":4,"name":"answer"},{"version":3,"name":"operators"},{"version":2,"name":"steps"},{"version":1,"name":"keys"}]}`},
 		{[]string{"down"}, `{"from":0,"to":0,"reverted":[]}`},
 	} {
 		c := cli(t, db.url, append(append([]string{"migrate"}, step.args...), "--json")...)
@@ -98,15 +100,15 @@ func TestStockCLIAndIdemLeaveTheSameDatabase(t *testing.T) {
 	if a, b := ours.shape(t), theirs.shape(t); a != b {
 		t.Errorf("after idem migrate up:\n%s\nafter migrate up:\n%s", a, b)
 	}
-	ours.wantAt(t, theirs.record(t), "3")
+	ours.wantAt(t, theirs.record(t), "5")
 }
 
 func TestStockCLIAndIdemGoOnWhereTheOtherStopped(t *testing.T) {
 	t.Parallel()
 	db := empty(t)
 	db.stock(t, "up", "1").want(t, 0)
-	cli(t, db.url, "migrate", "up").want(t, 0, "applied 2 steps", "schema idem is at version 3")
-	db.stock(t, "down", "2").want(t, 0)
+	cli(t, db.url, "migrate", "up").want(t, 0, "applied 2 steps", "schema idem is at version 5")
+	db.stock(t, "down", "4").want(t, 0)
 	db.wantAt(t, "1 false", "1")
 	cli(t, db.url, "migrate", "down").want(t, 0, "schema idem is gone")
 	db.stock(t, "up").want(t, 0)
@@ -121,7 +123,7 @@ func TestPrintedSQLDoesWhatUpDoes(t *testing.T) {
 	want := byUp.shape(t)
 
 	byHand.exec(t, cli(t, "", "migrate", "print").want(t, 0).out)
-	byHand.wantAt(t, "3 false", "3")
+	byHand.wantAt(t, "5 false", "5")
 	if got := byHand.shape(t); got != want {
 		t.Errorf("the printed SQL makes\n%s\nwant\n%s", got, want)
 	}
@@ -132,10 +134,10 @@ func TestPrintedSQLDoesWhatUpDoes(t *testing.T) {
 	if got := byParts.shape(t); got != want {
 		t.Errorf("the printed SQL makes of version 1\n%s\nwant\n%s", got, want)
 	}
-	if c := cli(t, "", "migrate", "print", "--from", "3").want(t, 0); c.out != "-- Nothing is pending.\n" {
+	if c := cli(t, "", "migrate", "print", "--from", "5").want(t, 0); c.out != "-- Nothing is pending.\n" {
 		t.Errorf("beyond the newest version it prints %q", c.out)
 	}
-	cli(t, "", "migrate", "print", "--from", "4").want(t, 2, "--from")
+	cli(t, "", "migrate", "print", "--from", "6").want(t, 2, "--from")
 	cli(t, "", "migrate", "print", "--from", "-1").want(t, 2, "--from")
 }
 

@@ -16,7 +16,7 @@ func TestMigratingThroughAPoolerIsRefused(t *testing.T) {
 				cli(t, db.url, "migrate", "up").want(t, 0)
 			}
 			record := db.record(t)
-			actual := map[string]string{"none": "0", "3 false": "3"}[record]
+			actual := map[string]string{"none": "0", "5 false": "5"}[record]
 			url, _ := pgbouncer.Start(t, db.url, pgbouncer.Options{})
 			for range 2 {
 				cli(t, url, append([]string{"migrate"}, args...)...).want(t, 1, "a pooler", "nothing was changed", "Connect to the server directly")
@@ -32,7 +32,7 @@ func TestReadingAndSweepingGoThroughAPooler(t *testing.T) {
 	db.insert(t, finished("paid"), finished("old", expired))
 	url, _ := pgbouncer.Start(t, db.url, pgbouncer.Options{PoolSize: 1})
 	for range 2 {
-		cli(t, url, "migrate", "version").want(t, 0, "3\n")
+		cli(t, url, "migrate", "version").want(t, 0, "5\n")
 		cli(t, url, "show", "--tenant", "acme", "--endpoint", "POST /charges", "paid").want(t, 0, "committed")
 	}
 	cli(t, url, "sweep").want(t, 0, "deleted 1 key in ")

@@ -63,7 +63,7 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 
 func TestVersionNamesTheBuildAndItsSchema(t *testing.T) {
 	t.Parallel()
-	c := cli(t, "", "--version").want(t, 0, "(schema 3, go")
+	c := cli(t, "", "--version").want(t, 0, "(schema 5, go")
 	if !strings.HasPrefix(c.out, "idem ") || strings.Count(c.out, "\n") != 1 {
 		t.Errorf("it says %q", c.out)
 	}
@@ -94,18 +94,18 @@ func TestFlagBeatsDatabaseURLBeatsPGVariables(t *testing.T) {
 	flag, variable, pg := empty(t), empty(t), empty(t)
 	flag.stock(t, "up", "1").want(t, 0)
 	variable.stock(t, "up", "2").want(t, 0)
-	pg.stock(t, "up", "3").want(t, 0)
+	pg.stock(t, "up", "5").want(t, 0)
 	env := pgVariables(t, pg.url)
 	version := func(env []string, args ...string) string {
 		c := startWith(t, env, binary, append([]string{"migrate", "version"}, args...)...).wait(t).want(t, 0)
 		first, _, _ := strings.Cut(c.out, "\n")
 		return first
 	}
-	if got := version(env); got != "3" {
-		t.Errorf("the PG* variables lead to version %s, want 3", got)
+	if got := version(env); got != "5" {
+		t.Errorf("the PG* variables lead to version %s, want 5", got)
 	}
-	if got := version(append(env, "DATABASE_URL=")); got != "3" {
-		t.Errorf("beside an empty DATABASE_URL the PG* variables lead to version %s, want 3", got)
+	if got := version(append(env, "DATABASE_URL=")); got != "5" {
+		t.Errorf("beside an empty DATABASE_URL the PG* variables lead to version %s, want 5", got)
 	}
 	env = append(env, "DATABASE_URL="+variable.url)
 	if got := version(env); got != "2" {

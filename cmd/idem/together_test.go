@@ -47,12 +47,12 @@ func TestTwoMigratorsAtOnceShareTheWork(t *testing.T) {
 	}
 	var said string
 	for _, p := range all {
-		said += p.wait(t).want(t, 0, "schema idem is at version 3").out
+		said += p.wait(t).want(t, 0, "schema idem is at version 5").out
 	}
-	if n := strings.Count(said, "applied "); n != 3 {
-		t.Errorf("%d versions were applied in all, want 3:\n%s", n, said)
+	if n := strings.Count(said, "applied "); n != 5 {
+		t.Errorf("%d versions were applied in all, want 5:\n%s", n, said)
 	}
-	db.wantAt(t, "3 false", "3")
+	db.wantAt(t, "5 false", "5")
 }
 
 func TestIdemAndStockCLIAtOnceShareTheWork(t *testing.T) {
@@ -61,9 +61,9 @@ func TestIdemAndStockCLIAtOnceShareTheWork(t *testing.T) {
 		db := empty(t)
 		ours := start(t, db.url, "migrate", "up", "--wait", "5m")
 		theirs := startWith(t, nil, stock, "-path", "../../sql/schema", "-database", db.stockURL(t), "up")
-		ours.wait(t).want(t, 0, "schema idem is at version 3")
+		ours.wait(t).want(t, 0, "schema idem is at version 5")
 		theirs.wait(t).want(t, 0)
-		db.wantAt(t, "3 false", "3")
+		db.wantAt(t, "5 false", "5")
 	}
 }
 
@@ -73,9 +73,9 @@ func TestSecondMigratorGivesUpInTime(t *testing.T) {
 	db.holdLock(t)
 	for _, args := range [][]string{{"up", "--wait", "200ms"}, {"up", "--wait", "0s"}, {"down", "--wait", "200ms"}} {
 		cli(t, db.url, append([]string{"migrate"}, args...)...).want(t, 1, "another migration is running (pid ", "has not ended within", "nothing was changed")
-		db.wantAt(t, "3 false", "3")
+		db.wantAt(t, "5 false", "5")
 	}
-	cli(t, db.url, "migrate", "version").want(t, 0, "3\n")
+	cli(t, db.url, "migrate", "version").want(t, 0, "5\n")
 }
 
 func TestWaitingMigratorHeedsASignal(t *testing.T) {
@@ -110,7 +110,7 @@ func TestSignalledMigratorStopsBetweenVersions(t *testing.T) {
 	db.exec(t, "COMMIT")
 	p.wait(t).want(t, 1, "applied 2 steps", "interrupted at version 2")
 	db.wantAt(t, "2 false", "2")
-	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 3")
+	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 5")
 }
 
 func TestMigratorWhoseSessionDiesLeavesNothingHalfDone(t *testing.T) {
@@ -122,7 +122,7 @@ func TestMigratorWhoseSessionDiesLeavesNothingHalfDone(t *testing.T) {
 	db.exec(t, "COMMIT")
 	db.wantAt(t, "2 true", "1")
 	db.cureByStock(t, c)
-	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 3")
+	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 5")
 }
 
 // The server goes on with a statement whose client is gone: the next migrator waits for it, and then records what it did.
@@ -137,5 +137,5 @@ func TestKilledMigratorIsWaitedFor(t *testing.T) {
 	db.exec(t, "COMMIT")
 	c := next.wait(t).want(t, 1, "version 2 is dirty", "force ")
 	db.cureByStock(t, c)
-	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 3")
+	cli(t, db.url, "migrate", "up").want(t, 0, "schema idem is at version 5")
 }

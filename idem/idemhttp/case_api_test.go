@@ -18,6 +18,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // Some tests run the API in processes of its own, to have several of them and to kill one. Such a process is this test binary,
@@ -45,7 +46,7 @@ func serveAPI() error {
 	if err := json.Unmarshal([]byte(os.Getenv(childPolicy)), &p); err != nil {
 		return err
 	}
-	store := &idem.Store{Pool: pool, Policy: idem.Policy{Lease: p.Lease, Wait: p.Wait, Stale: p.Stale}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Lease: p.Lease, Wait: p.Wait, Stale: p.Stale}}
 	m := &idemhttp.Middleware{Store: store, Tenant: idemhttp.SingleTenant}
 	mux := http.NewServeMux()
 	mux.Handle("POST /charges", m.Handler(payment(os.Getenv(childProcessor))))

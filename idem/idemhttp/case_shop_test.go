@@ -50,7 +50,7 @@ func (s *shop) process(p idem.Policy, conns int32) *idemhttp.Middleware {
 	s.Helper()
 	pool := testdb.Pool(s.T, s.pool.Config().ConnString(), func(c *pgxpool.Config) { c.MaxConns = conns })
 	m := *s.m
-	m.Store = &idem.Store{Pool: pool, Policy: p}
+	m.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: p}
 	s.Cleanup(m.Store.Close)
 	return &m
 }

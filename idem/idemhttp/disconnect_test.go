@@ -45,7 +45,7 @@ func (s *shop) disconnecting(mode string) *disconnecting {
 	s.Helper()
 	d := &disconnecting{shop: s, cutter: new(cutter)}
 	here := *s.m
-	here.Store = &idem.Store{Pool: testdb.Pool(s.T, s.pool.Config().ConnString(), func(c *pgxpool.Config) { c.ConnConfig.Tracer = d.cutter })}
+	here.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: testdb.Pool(s.T, s.pool.Config().ConnString(), func(c *pgxpool.Config) { c.ConnConfig.Tracer = d.cutter })}
 	s.Cleanup(here.Store.Close)
 	d.here, d.there = s.open(orderBy(&here, mode)), s.open(orderBy(s.process(idem.Policy{}, 4), mode))
 	return d

@@ -17,6 +17,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // childGrace makes a process of the API one that goes when it is asked to, by SIGTERM: this long what runs may go on.
@@ -54,7 +55,7 @@ func serveUntilTerm() error {
 	if err := json.Unmarshal([]byte(os.Getenv(childPolicy)), &p); err != nil {
 		return err
 	}
-	store := &idem.Store{Pool: pool, Policy: idem.Policy{Lease: p.Lease, Wait: p.Wait, Stale: p.Stale}}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Lease: p.Lease, Wait: p.Wait, Stale: p.Stale}}
 	m := &idemhttp.Middleware{Store: store, Tenant: idemhttp.SingleTenant}
 	mux := http.NewServeMux()
 	mux.Handle("POST /charges", m.Handler(slowPayment(os.Getenv(childProcessor))))

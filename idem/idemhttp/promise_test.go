@@ -24,7 +24,7 @@ import (
 // elsewhere is the middleware of another process: it shares no memory with b.m.
 func (b *bundle) elsewhere(p idem.Policy) *idemhttp.Middleware {
 	m := *b.m
-	m.Store = &idem.Store{Pool: b.pool, Policy: p}
+	m.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool, Policy: p}
 	b.Cleanup(m.Store.Close)
 	return &m
 }
@@ -192,7 +192,7 @@ func TestP4DurableBeforeVisibleOverHTTP(t *testing.T) {
 					return pgproxy.Pass
 				}}
 				m := *b.m
-				m.Store = &idem.Store{Pool: testdb.Pool(t, pgproxy.Start(t, proxy, b.pool.Config().ConnString()), func(c *pgxpool.Config) {
+				m.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: testdb.Pool(t, pgproxy.Start(t, proxy, b.pool.Config().ConnString()), func(c *pgxpool.Config) {
 					c.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // in which the proxy can read
 				})}
 				t.Cleanup(m.Store.Close)

@@ -36,7 +36,7 @@ func setup(t *testing.T) *bundle {
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE charges (id bigint GENERATED ALWAYS AS IDENTITY, tenant text, note text)"); err != nil {
 		t.Fatal(err)
 	}
-	store := &idem.Store{Pool: pool}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool}
 	t.Cleanup(store.Close)
 	log := new(syncBuffer)
 	return &bundle{T: t, pool: pool, log: log, m: &idemhttp.Middleware{

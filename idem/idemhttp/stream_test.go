@@ -13,6 +13,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 func failsWith(text string) idemhttp.TxHandlerFunc {
@@ -33,7 +34,7 @@ func TestC24FlushedAnswerIsReadWhileTheHandlerRuns(t *testing.T) {
 			b := b.in(t)
 			goOn := make(chan struct{})
 			elsewhere := *b.m
-			elsewhere.Store = &idem.Store{Pool: b.pool}
+			elsewhere.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool}
 			defer elsewhere.Store.Close()
 			retries := b.quiet(leaseMode.handle(b, &elsewhere, created)) // in another process
 			url := b.quiet(leaseMode.handle(b, b.m, func(w http.ResponseWriter, _ *http.Request, charge func()) {

@@ -65,7 +65,7 @@ func (a *asked) withoutKey(server *httptest.Server) *http.Request {
 func (a *asked) on(url string, mutate ...func(*pgxpool.Config)) *pgxpool.Pool {
 	a.Helper()
 	pool := testdb.Pool(a.T, url, mutate...)
-	a.m.Store = &idem.Store{Pool: pool, Policy: idem.Policy{Wait: -1}}
+	a.m.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool, Policy: idem.Policy{Wait: -1}}
 	a.Cleanup(a.m.Store.Close)
 	return pool
 }
@@ -104,7 +104,7 @@ func (a *asked) loses(answers bool, rival handlerFunc) {
 	a.Helper()
 	a.worked = true
 	elsewhere := *a.m
-	elsewhere.Store = &idem.Store{Pool: a.pool, Policy: idem.Policy{Stale: idem.StaleRerun}}
+	elsewhere.Store = &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: a.pool, Policy: idem.Policy{Stale: idem.StaleRerun}}
 	a.Cleanup(elsewhere.Store.Close)
 	began := make(chan struct{})
 	takesOver := a.serve(leaseMode.handle(a.bundle, &elsewhere, func(w http.ResponseWriter, r *http.Request, charge func()) {

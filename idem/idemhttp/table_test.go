@@ -9,6 +9,7 @@ import (
 
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // The tables of docs/protocol.md are the expectation: the tests hold only what each row does, and every cell is compared with
@@ -94,7 +95,7 @@ func wantSameRows[T any](t *testing.T, table [][]string, tests map[string]T) {
 // stateOf is what a table says of a key: none, or its state.
 func (b *bundle) stateOf(m *idemhttp.Middleware, key idem.Key) string {
 	b.Helper()
-	store := &idem.Store{Pool: b.pool, Policy: m.Store.Policy}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool, Policy: m.Store.Policy}
 	found, err := store.Lookup(b.Context(), key)
 	switch {
 	case errors.Is(err, idem.ErrNotFound):

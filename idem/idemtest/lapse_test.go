@@ -13,6 +13,7 @@ import (
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
 	"github.com/pgidem/pgidem/idem/idemtest"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 func newKey(id string) idem.Key {
@@ -77,7 +78,7 @@ func TestLapsedKeyIsItsHoldersUntilItIsTaken(t *testing.T) {
 func TestLapseUnderARunningHandler(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	elsewhere := &idem.Store{Pool: b.pool} // another pod
+	elsewhere := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool} // another pod
 	t.Cleanup(elsewhere.Close)
 	h := b.lease(newMiddleware(elsewhere), nil)
 	frozen := route(b.m.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

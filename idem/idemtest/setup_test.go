@@ -32,7 +32,7 @@ func setup(t *testing.T, mutate ...func(*pgxpool.Config)) *bundle {
 	if _, err := pool.Exec(t.Context(), "CREATE TABLE charges (id bigint GENERATED ALWAYS AS IDENTITY, key text)"); err != nil {
 		t.Fatal(err)
 	}
-	store := &idem.Store{Pool: pool}
+	store := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: pool}
 	t.Cleanup(store.Close)
 	return &bundle{T: t, pool: pool, store: store, m: newMiddleware(store)}
 }

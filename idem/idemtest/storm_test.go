@@ -11,6 +11,7 @@ import (
 	"github.com/pgidem/pgidem/idem"
 	"github.com/pgidem/pgidem/idem/idemhttp"
 	"github.com/pgidem/pgidem/idem/idemtest"
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // faultsOf are what a storm finds; t fails where it could not be sent.
@@ -202,7 +203,7 @@ func TestStormPassesTheMiddleware(t *testing.T) {
 func TestStormPassesTwoProcesses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	second := &idem.Store{Pool: b.pool}
+	second := &idem.Store{NoCoalescing: testdb.NoCoalescing(), Pool: b.pool}
 	t.Cleanup(second.Close)
 	for name, handler := range b.modes() {
 		t.Run(name, func(t *testing.T) {

@@ -4,7 +4,7 @@ import "encoding/binary"
 
 // Values as the server sends them: text as text, all else binary.
 var (
-	eightSettings = [][]byte{[]byte("0"), []byte("0"), []byte("0"), []byte("1000"), []byte("0"), []byte("100ms"), []byte("on"), []byte("0")}
+	tenSettings = [][]byte{[]byte("0"), []byte("0"), []byte("0"), []byte("on"), []byte("1000"), []byte("0"), []byte("off"), []byte("100ms"), []byte("on"), []byte("0")}
 
 	no          = []byte{0}
 	fence       = binary.BigEndian.AppendUint64(nil, 1_767_225_600_000_000)
@@ -36,7 +36,7 @@ func (s *session) claimed() [][]byte {
 func (s *session) loaded() [][]byte {
 	c := s.claim
 	if s.stub.Body == nil {
-		return s.values(inFlight, c.leased, fence, c.id, first, c.fingerprint, nil, nil, nil, nil, nil, none, minute, no)
+		return s.values(inFlight, c.leased, fence, c.id, first, c.fingerprint, nil, nil, nil, nil, nil, none, minute, minute)
 	}
-	return s.values(committed, no, fence, rival, first, c.fingerprint, created, header, s.stub.Body, nil, completedAt, minute, none, no)
+	return s.values(committed, no, fence, rival, first, c.fingerprint, created, header, s.stub.Body, nil, completedAt, minute, none, minute)
 }

@@ -40,20 +40,20 @@ var statements = map[string]*statement{
 
 	"SettingsClaim": {
 		params: texts(3),
-		fields: settings(8),
+		fields: settings(10),
 		tag:    "SELECT 1",
-		row:    func(s *session) [][]byte { return s.values(eightSettings...) },
+		row:    func(s *session) [][]byte { return s.values(tenSettings...) },
 	},
 	"SettingsRestore": {
-		fields: settings(3),
+		fields: settings(4),
 		tag:    "SELECT 1",
-		row:    func(s *session) [][]byte { return s.values(eightSettings[:3]...) },
+		row:    func(s *session) [][]byte { return s.values(tenSettings[:4]...) },
 	},
 	"SettingsWrite": {
 		params: texts(2),
-		fields: settings(3),
+		fields: settings(4),
 		tag:    "SELECT 1",
-		row:    func(s *session) [][]byte { return s.values(eightSettings[:3]...) },
+		row:    func(s *session) [][]byte { return s.values(tenSettings[:4]...) },
 	},
 	"KeyClaim": {
 		params: []uint32{
@@ -71,7 +71,7 @@ var statements = map[string]*statement{
 			{"attempts", pgtype.Int4OID}, {"fingerprint", pgtype.ByteaOID}, {"response_status", pgtype.Int4OID},
 			{"response_header", pgtype.ByteaOID}, {"response_body", pgtype.ByteaOID}, {"provider_ref", pgtype.TextOID},
 			{"completed_at", pgtype.TimestamptzOID}, {"age", pgtype.IntervalOID}, {"remaining", pgtype.IntervalOID},
-			{"expired", pgtype.BoolOID},
+			{"expires_in", pgtype.IntervalOID},
 		},
 		tag: "SELECT 1",
 		row: (*session).loaded,

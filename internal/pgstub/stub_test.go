@@ -100,12 +100,13 @@ func TestHoldAndDoEndOnTheStubAsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		for _, already := range []struct {
-			name string
-			stub *pgstub.Stub
-			set  string // what makes the server's key like the stub's
+			name  string
+			stub  *pgstub.Stub
+			set   string // what makes the server's key like the stub's
+			least int    // statements
 		}{
-			{"a new key", &pgstub.Stub{}, "DELETE FROM idem.keys"},
-			{"a key that has its answer", &pgstub.Stub{Body: answer().Body}, "SELECT 1"},
+			{"a new key", &pgstub.Stub{}, "DELETE FROM idem.keys", 4},
+			{"a key that has its answer", &pgstub.Stub{Body: answer().Body}, "SELECT 1", 1}, // it was seen lately
 		} {
 			t.Run(name+" of "+already.name, func(t *testing.T) {
 				t.Parallel()
@@ -120,7 +121,7 @@ func TestHoldAndDoEndOnTheStubAsOnPostgreSQL(t *testing.T) {
 				if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(idem.Response{}, "CompletedAt")); diff != "" {
 					t.Errorf("on PostgreSQL (-) and on the stub (+):\n%s", diff)
 				}
-				if len(want.Sent) < 4 {
+				if len(want.Sent) < already.least {
 					t.Errorf("only %d statements were noted", len(want.Sent))
 				}
 			})

@@ -12,4 +12,6 @@
 // PGIDEM_TEST_EXEC_MODE (cache_statement, cache_describe, describe_exec, exec
 // or simple_protocol) is the query exec mode of every pool and connection
 // string given out, so that a whole suite can be run under each.
+// PGIDEM_TEST_NO_COALESCING=1 makes Stores that share no statements, where a
+// test asks NoCoalescing.
 package testdb

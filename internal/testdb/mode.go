@@ -35,3 +35,7 @@ func withMode(connString string) (string, error) {
 	}
 	return u.String(), nil
 }
+
+// NoCoalescing reports whether PGIDEM_TEST_NO_COALESCING is set: then tests make
+// Stores that send every claim, completion and heartbeat by itself.
+func NoCoalescing() bool { return os.Getenv("PGIDEM_TEST_NO_COALESCING") != "" }

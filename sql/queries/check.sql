@@ -36,6 +36,9 @@ FROM (
         ('INSERT', 'idem.steps', has_table_privilege('idem.steps', 'INSERT')),
         ('UPDATE', 'idem.steps', has_table_privilege('idem.steps', 'UPDATE')),
         ('DELETE', 'idem.steps', has_table_privilege('idem.steps', 'DELETE')),
-        ('EXECUTE', 'idem.lease_lost()', has_function_privilege('idem.lease_lost()', 'EXECUTE'))
+        ('EXECUTE', 'idem.lease_lost()', has_function_privilege('idem.lease_lost()', 'EXECUTE')),
+        ('EXECUTE', 'idem.not_claimed()', has_function_privilege('idem.not_claimed()', 'EXECUTE')),
+        ('EXECUTE', 'idem.not_answered()', has_function_privilege('idem.not_answered()', 'EXECUTE')),
+        ('EXECUTE', 'idem.answer(integer, bytea, bytea)', has_function_privilege('idem.answer(integer, bytea, bytea)', 'EXECUTE'))
 ) AS needed (privilege, object, held)
 WHERE NOT needed.held;

@@ -45,6 +45,11 @@ FROM relations AS r
 JOIN pg_catalog.pg_constraint AS o ON o.conrelid = r.oid
 
 UNION ALL
+SELECT format('domain %s: %s %s', o.contypid::regtype, o.conname, pg_get_constraintdef(o.oid))
+FROM schemas
+JOIN pg_catalog.pg_constraint AS o ON o.connamespace = schemas.oid AND o.contypid <> 0
+
+UNION ALL
 SELECT format('index %s: %s valid=%s', r.name, pg_get_indexdef(r.oid), i.indisvalid)
 FROM relations AS r
 JOIN pg_catalog.pg_index AS i ON i.indexrelid = r.oid

@@ -26,7 +26,7 @@ UNION ALL
 SELECT format('type %s', t.oid::regtype)
 FROM pg_catalog.pg_type AS t
 WHERE t.typnamespace = 'idem'::regnamespace
-  AND t.typtype IN ('d', 'e', 'r')
+  AND (t.typtype IN ('d', 'e', 'r') OR EXISTS (SELECT 1 FROM pg_catalog.pg_class AS c WHERE c.oid = t.typrelid AND c.relkind = 'c'))
   AND obj_description(t.oid, 'pg_type') IS NULL
 
 UNION ALL

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/pgidem/pgidem/internal/testdb"
 )
 
 // What the crashes are lived through with.
@@ -49,6 +51,7 @@ func (p crashPolicy) atomic() bool { return p.path == "/orders" }
 func (p crashPolicy) flags(databaseURL, processorURL string) []string {
 	return append([]string{
 		"--database-url=" + databaseURL, "--processor=" + processorURL, "--lease=" + crashLease.String(), "--settle=" + crashSettle.String(),
+		fmt.Sprintf("--no-coalescing=%v", testdb.NoCoalescing()),
 	}, p.api...)
 }
 

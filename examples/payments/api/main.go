@@ -69,7 +69,7 @@ func serve(ctx context.Context, o options, config *pgxpool.Config) error {
 		return err
 	}
 	defer pool.Close()
-	store := &idem.Store{Pool: pool, Policy: o.policy}
+	store := &idem.Store{Pool: pool, Policy: o.policy, NoCoalescing: o.noCoalescing}
 	defer store.Close()
 	if err := store.Check(ctx); err != nil {
 		return err

@@ -24,6 +24,7 @@ type options struct {
 	tokens           tokens
 	policy           idem.Policy
 	steps            bool
+	noCoalescing     bool
 	grace            time.Duration
 }
 
@@ -60,6 +61,7 @@ func parse(args []string, stdout, stderr io.Writer) (o options, code int) {
 	f.DurationVar(&o.policy.Wait, "wait", 0, "how long a duplicate waits for the first answer (default 1s; below 0: not at all)")
 	f.TextVar((*stale)(&o.policy.Stale), "stale", stale(idem.StaleRerun), "what becomes of an abandoned charge: rerun (the processor refuses a repeated key), resolve (it can be asked), refuse (neither: an operator decides)")
 	f.DurationVar(&o.policy.Settle, "settle", 0, "with --stale=resolve, how long after the end of a lease the processor is asked (default one lease)")
+	f.BoolVar(&o.noCoalescing, "no-coalescing", false, "send each claim, completion and heartbeat by itself, as for tables that are sharded")
 	f.BoolVar(&o.steps, "steps", false, "charge by recorded steps")
 	f.DurationVar(&o.grace, "grace", 20*time.Second, "how long running requests may take after SIGTERM")
 	err := f.Parse(args)

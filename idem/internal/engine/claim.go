@@ -120,10 +120,14 @@ func (c *claim) trip(ctx context.Context, statement func(*Trip)) (Verdict, error
 	statement(t)
 	c.frame.close(t)
 	tx, err := c.on.carry(ctx, t)
-	c.frame.sent(tx)
+	c.frame.sent(tx, err)
 	switch {
 	case err == nil:
 		return c.row.Verdict()
+	case notClaimed(err):
+		return c.behindNothing(ctx)
+	case behindClaim(err):
+		return Refused, err
 	case timedOut(err):
 		return c.loadAfterWait(ctx, behindRival(err))
 	}
@@ -137,6 +141,18 @@ func (c *claim) failed(err error) error {
 		return err
 	}
 	return unavailable(err)
+}
+
+// behindNothing answers a batch that was stopped because its claim was not granted, by what was loaded before. Where there is to be
+// another trip, the transaction that this one left is ended first.
+func (c *claim) behindNothing(ctx context.Context) (Verdict, error) {
+	v, err := c.row.Verdict()
+	if v == Gone || v == Claimable {
+		if err := c.on.words(ctx, c.frame.undo()); err != nil {
+			return Refused, c.failed(err)
+		}
+	}
+	return v, err
 }
 
 // errTooShort: a claim was cut off that waited for nobody: a page's lock, or the processor, took longer than its least time.

@@ -15,6 +15,7 @@ import (
 type Engine struct {
 	Pool    *pgxpool.Pool
 	Reserve *Reserve // for what must get through while the pool is busy
+	Claims  *Claims  // nil: every claim travels alone
 }
 
 // Work is what a claim is for. undo asks that its rows be rolled back and the answer be recorded all the same (a definitive
@@ -103,6 +104,13 @@ func (e Engine) DoTx(ctx context.Context, tx pgx.Tx, row Row, budget Budget, wor
 // back: used where it stands, unavailable where it does not.
 func (e Engine) Claim(ctx context.Context, row Row, budget Budget) (Row, Verdict, error) {
 	budget = budget.start()
+	if together, ok := row.(Together); ok && e.Claims != nil && together.Coalesces() {
+		return e.claimCoalesced(ctx, together, budget)
+	}
+	return e.claimAlone(ctx, row, budget)
+}
+
+func (e Engine) claimAlone(ctx context.Context, row Row, budget Budget) (Row, Verdict, error) {
 	conn, err := e.acquire(ctx, budget)
 	if err != nil {
 		return row, Refused, err
@@ -113,11 +121,30 @@ func (e Engine) Claim(ctx context.Context, row Row, budget Budget) (Row, Verdict
 	if !errors.Is(err, ErrUnavailable) || certain(err) {
 		return row, v, err
 	}
-	found, v, err := e.readBack(ctx, row, err)
+	return e.readBackClaim(ctx, row, err)
+}
+
+// readBackClaim finds out whether a claim whose COMMIT went unanswered stands.
+func (e Engine) readBackClaim(ctx context.Context, row Row, cause error) (Row, Verdict, error) {
+	found, v, err := e.readBack(ctx, row, cause)
 	if errors.Is(err, ErrCommitUnknown) {
 		found, err = row.Fresh(), unavailable(err) // the claim may stand, and then it lapses: nothing ran under it
 	}
 	return found, v, err
+}
+
+// Read sends one statement by itself, outside of any transaction. The caller may give up until a connection is there; a statement
+// under way is awaited, for pgx closes a connection whose statement is cut off.
+func (e Engine) Read(ctx context.Context, budget Budget, statement Statement) error {
+	budget = budget.start()
+	conn, err := e.acquire(ctx, budget)
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	bounded, cancel := context.WithDeadline(context.WithoutCancel(ctx), budget.deadline())
+	defer cancel()
+	return statement(bounded, conn)
 }
 
 // acquire takes a connection for a claim. Here the caller may still give up: nothing was sent.

@@ -16,11 +16,14 @@ var (
 	ErrCommitUnknown = errors.New("the commit went unanswered and cannot be read back")
 	ErrLeaseLost     = errors.New("the lease on the key is lost")
 	ErrTxOwned       = errors.New("the transaction is not fn's to end")
+	ErrNoAnswer      = errors.New("no statement of the batch recorded an answer; nothing was changed")
 )
 
 // SQLSTATEs that the protocol acts on.
 const (
 	codeLeaseLost      = "IDM01" // raised by idem.lease_lost()
+	codeNotClaimed     = "IDM02" // raised by idem.not_claimed()
+	codeNotAnswered    = "IDM03" // raised by idem.not_answered()
 	codeQueryCanceled  = "57014" // statement_timeout ran out
 	codeLockNotAvail   = "55P03" // lock_timeout ran out
 	codeSerialization  = "40001"
@@ -55,6 +58,15 @@ var tupleID = regexp.MustCompile(`\([0-9]+,[0-9]+\)`)
 func behindRival(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && tupleID.MatchString(pg.Where)
+}
+
+// codeOf is the SQLSTATE of err, "" where it has none.
+func codeOf(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return ""
 }
 
 // certain reports whether err shows that the transaction it ended was rolled back: the server itself said so and stayed,

@@ -15,7 +15,7 @@ type frame interface {
 	open(*Trip)          // the words before the statement
 	close(*Trip)         // the words after it
 	undo() string        // the words that end what open opened and keep nothing
-	sent(pgx.Tx)         // the transaction that open began, nil if it did not
+	sent(pgx.Tx, error)  // what became of the trip, and the transaction that open began, nil if it did not
 	idle() time.Duration // how long a client may be silent in it, 0: as the session has it
 }
 
@@ -40,7 +40,7 @@ func (f *transaction) undo() string {
 	return "ROLLBACK"
 }
 
-func (f *transaction) sent(tx pgx.Tx) {
+func (f *transaction) sent(tx pgx.Tx, _ error) {
 	if tx != nil {
 		f.tx = tx
 	}
@@ -75,7 +75,7 @@ func (f *savepoint) undo() string {
 	return undoSavepoint
 }
 
-func (f *savepoint) sent(pgx.Tx) {}
+func (f *savepoint) sent(pgx.Tx, error) {}
 
 func (f *savepoint) idle() time.Duration { return 0 }
 
@@ -88,7 +88,7 @@ func (single) close(t *Trip) { t.Commit() }
 
 func (single) undo() string { return "ROLLBACK" }
 
-func (single) sent(pgx.Tx) {}
+func (single) sent(pgx.Tx, error) {}
 
 func (single) idle() time.Duration { return 0 }
 

@@ -37,17 +37,19 @@ func NewReserve() *Reserve {
 // Use runs f on a connection of the pool, or on the reserve's where the pool yields none within 10 ms. f runs again, five
 // times in 5 s, while its connection fails; so it must be safe to repeat.
 func (r *Reserve) Use(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, *line) error) error {
-	return persist(ctx, func(ctx context.Context) error {
-		patient, cancel := context.WithTimeout(ctx, poolPatience)
-		conn, err := pool.Acquire(patient)
-		cancel()
-		if err != nil {
-			return r.own(ctx, pool, f)
-		}
-		on := &line{conn: conn.Conn(), release: conn.Release}
-		defer on.end(ctx)
-		return f(ctx, on)
-	})
+	return persist(ctx, func(ctx context.Context) error { return r.try(ctx, pool, f) })
+}
+
+func (r *Reserve) try(ctx context.Context, pool *pgxpool.Pool, f func(context.Context, *line) error) error {
+	patient, cancel := context.WithTimeout(ctx, poolPatience)
+	conn, err := pool.Acquire(patient)
+	cancel()
+	if err != nil {
+		return r.own(ctx, pool, f)
+	}
+	on := &line{conn: conn.Conn(), release: conn.Release}
+	defer on.end(ctx)
+	return f(ctx, on)
 }
 
 // own runs f once on the reserve's connection, when its turn has come.

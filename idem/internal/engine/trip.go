@@ -67,6 +67,15 @@ func (t *Trip) Add(s Statement) {
 	t.statements = append(t.statements, s)
 }
 
+// at gives the errors of the statements that add adds their place.
+func (t *Trip) at(p place, add func(*Trip)) {
+	first := len(t.statements)
+	add(t)
+	for i, s := range t.statements[first:] {
+		t.statements[first+i] = func(ctx context.Context, db gen.DBTX) error { return p.of(s(ctx, db)) }
+	}
+}
+
 // Send sends all statements and reads their results in order, up to the first that fails; its error comes back. tx is the
 // transaction that Begin opened, nil without.
 func (t *Trip) Send(ctx context.Context, to Sender) (tx pgx.Tx, err error) {
@@ -75,6 +84,9 @@ func (t *Trip) Send(ctx context.Context, to Sender) (tx pgx.Tx, err error) {
 		if err = s(ctx, player{results}); err != nil {
 			break
 		}
+	}
+	if notClaimed(err) {
+		t.batch.QueuedQueries = nil // on Close pgx forgets what it has prepared for a batch that failed; nothing is wrong with these
 	}
 	if closed := results.Close(); err == nil {
 		err = closed

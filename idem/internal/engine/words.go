@@ -41,6 +41,19 @@ func endsTransaction(sql string) bool {
 	return false
 }
 
+// isOneStatement reports whether sql holds one statement, not none and not several. A routine with a body of statements counts as
+// several.
+func isOneStatement(sql string) bool {
+	s, statements := scan{sql}, 0
+	for s.skipBlank(); s.rest != ""; s.skipBlank() {
+		if s.rest[0] != ';' {
+			statements++
+		}
+		s.skipStatement()
+	}
+	return statements == 1
+}
+
 // scan walks over SQL text; rest is what has not been read.
 type scan struct{ rest string }
 

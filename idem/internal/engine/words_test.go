@@ -47,6 +47,22 @@ func TestWhatOnlyLooksLikeAnEndIsLetThrough(t *testing.T) {
 	}
 }
 
+func TestStatementsOfATextAreCounted(t *testing.T) {
+	for _, sql := range []string{
+		"SELECT 1", "SELECT 1;", " ; SELECT 1 ; ; -- a", "SELECT ';'", "SELECT $$;$$", `SELECT E'\';'`, `SELECT 1 AS ";"`, "SELECT 1 /* ; */", "SELECT 1 -- ;\n, 2",
+		"WITH a AS (SELECT 1) SELECT * FROM a", "(SELECT 1)", "DO $$ BEGIN PERFORM 1; END $$", "'a'",
+	} {
+		if !isOneStatement(sql) {
+			t.Errorf("%q is one statement, and was refused", sql)
+		}
+	}
+	for _, sql := range []string{"", " ", ";", "-- a", "/* a; b */", "SELECT 1; SELECT 2", "SELECT 1;SELECT 2;", "SELECT $a$;$a$; SELECT 2", "SELECT 1; 'a'"} {
+		if isOneStatement(sql) {
+			t.Errorf("%q is not one statement, and was let through", sql)
+		}
+	}
+}
+
 // The server has the last word: no text that would end a transaction on it is let through, and no valid one that would not is
 // refused.
 func TestScannerAgreesWithTheServer(t *testing.T) {

@@ -13,13 +13,20 @@ import (
 type Bound struct {
 	Statement time.Duration // at most a third of the lease; 0: 5 s
 	Lock      time.Duration // 0: as the session has it
+	Together  bool          // the statement is for several callers' rows
 }
 
-func (b Bound) settings() gen.SettingsWriteParams {
+func settingsWrite(b Bound) Statement {
 	if b.Statement <= 0 {
 		b.Statement = writeWait
 	}
-	return gen.SettingsWriteParams{StatementTimeout: milliseconds(b.Statement), LockTimeout: milliseconds(b.Lock)}
+	statement, lock := milliseconds(b.Statement), milliseconds(b.Lock)
+	return func(ctx context.Context, db gen.DBTX) error {
+		if b.Together {
+			return gen.New().SettingsCoalesced(ctx, db, gen.SettingsCoalescedParams{StatementTimeout: statement, LockTimeout: lock})
+		}
+		return gen.New().SettingsWrite(ctx, db, gen.SettingsWriteParams{StatementTimeout: statement, LockTimeout: lock})
+	}
 }
 
 // tryWait bounds one try, so that a connection that went silent leaves time for another.
@@ -34,18 +41,26 @@ func (e Engine) Write(ctx context.Context, bound Bound, add Adder) error {
 	return e.Reserve.Use(ctx, e.Pool, writing(bound, add))
 }
 
-// WriteAside is Write on the reserve's own connection alone, tried once, and given up when ctx ends.
+// WriteOnce is Write tried once, the wait for a connection and dialling one included.
+func (e Engine) WriteOnce(ctx context.Context, bound Bound, add Adder) error {
+	try, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryWait)
+	defer cancel()
+	return e.Reserve.try(try, e.Pool, writing(bound, add))
+}
+
+// WriteAside is Write on the reserve's own connection alone, tried once, and given up when ctx ends: one that dials in vain must not
+// keep the others from trying.
 func (r *Reserve) WriteAside(ctx context.Context, pool *pgxpool.Pool, bound Bound, add Adder) error {
-	return r.own(ctx, pool, writing(bound, add))
+	try, cancel := context.WithTimeout(ctx, writeWait)
+	defer cancel()
+	return r.own(try, pool, writing(bound, add))
 }
 
 func writing(bound Bound, add Adder) func(context.Context, *line) error {
 	return func(ctx context.Context, on *line) error {
 		t := new(Trip)
 		t.Begin()
-		t.Add(func(ctx context.Context, db gen.DBTX) error {
-			return gen.New().SettingsWrite(ctx, db, bound.settings())
-		})
+		t.Add(settingsWrite(bound))
 		keep := add(t)
 		t.Commit()
 		try, cancel := context.WithTimeout(ctx, tryWait)
@@ -56,8 +71,4 @@ func writing(bound Bound, add Adder) func(context.Context, *line) error {
 		}
 		return err
 	}
-}
-
-func settingsWrite(b Bound) Statement {
-	return func(ctx context.Context, db gen.DBTX) error { return gen.New().SettingsWrite(ctx, db, b.settings()) }
 }
