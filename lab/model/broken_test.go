@@ -153,7 +153,7 @@ const upsertSQL = `INSERT INTO idem.keys (fence, claimed_at, created_at, complet
 func looksThenActs(ctx context.Context, s *idem.Store, key idem.Key, fn idem.TxWork) (*idem.Response, error) {
 	found, err := gen.New().KeyLoad(ctx, s.Pool, gen.KeyLoadParams{TenantID: key.Tenant, Endpoint: key.Endpoint, Key: key.ID})
 	switch {
-	case errors.Is(err, pgx.ErrNoRows), err == nil && found.Expired:
+	case errors.Is(err, pgx.ErrNoRows), err == nil && found.ExpiresIn <= 0:
 	case err != nil:
 		return nil, err
 	case string(found.Fingerprint) != string(key.Fingerprint):

@@ -67,6 +67,7 @@ func TestHistoriesAreLinearizable(t *testing.T) {
 		total.add(r.history)
 	}
 	total.log(t)
+	b.shared.check(t)
 	if count >= 20 {
 		total.check(t)
 	}

@@ -18,21 +18,23 @@ type process struct {
 	pool    *pgxpool.Pool
 	store   *idem.Store
 	pockets map[string]*pocket
+	company company
 	died    chan struct{}
 	once    sync.Once
 }
 
-func newProcess(config *pgxpool.Config, f *fuses) *process {
+func newProcess(config *pgxpool.Config, f *fuses, s *shared) *process {
 	p := &process{fuses: f, pockets: map[string]*pocket{}, died: make(chan struct{})}
 	p.wire = &wire{process: p, conns: map[*conn]bool{}}
 	config.MaxConns = 2
+	config.ConnConfig.Tracer = s
 	config.ConnConfig.DialFunc = p.wire.dial
 	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec // a new process need not prepare what it sends
 	var err error
 	if p.pool, err = pgxpool.NewWithConfig(context.Background(), config); err != nil {
 		panic(err) // it dials nobody, and the configuration is that of a pool
 	}
-	p.store = &idem.Store{Pool: p.pool}
+	p.store = &idem.Store{Pool: p.pool, NoCoalescing: noCoalescing}
 	return p
 }
 
@@ -58,6 +60,7 @@ func (p *process) burns(at point) bool { return !p.isDead() && p.fuses.burns(at)
 
 // close returns when nothing of the process runs any more.
 func (p *process) close() {
+	p.company.callers.Wait()
 	p.store.Close()
 	p.pool.Close()
 }

@@ -39,13 +39,25 @@ func (s sound) Do(ctx context.Context, key idem.Key, fn idem.TxWork) (*idem.Resp
 }
 
 func (s sound) Claim(ctx context.Context, key idem.Key) (lease, *idem.Response, error) {
+	if c, ok := companyOf(ctx); ok {
+		c.claims(ctx, s.store)
+	}
 	l, resp, err := s.store.Claim(ctx, key)
 	if l == nil {
 		return nil, resp, err
 	}
-	return l, resp, err
+	return inCompany{l}, resp, err
 }
 
 func (s sound) Hold(ctx context.Context, key idem.Key, fn work) (*idem.Response, error) {
-	return s.store.Hold(ctx, key, func(ctx context.Context, l *idem.Lease) (*idem.Response, error) { return fn(ctx, l) })
+	if c, ok := companyOf(ctx); ok {
+		c.claims(ctx, s.store)
+	}
+	return s.store.Hold(ctx, key, func(ctx context.Context, l *idem.Lease) (*idem.Response, error) {
+		resp, err := fn(ctx, inCompany{l})
+		if c, ok := companyOf(ctx); ok && err == nil {
+			c.completes(ctx)
+		}
+		return resp, err
+	})
 }

@@ -16,6 +16,7 @@ type bundle struct {
 	ctx       context.Context
 	control   *pgxpool.Pool // the test's own: what time does, and what nobody kills
 	clients   [clients]*process
+	shared    shared
 	remaining sync.WaitGroup // dead processes that are not yet still
 }
 
@@ -26,7 +27,7 @@ func setup(t *testing.T) *bundle {
 		t.Fatal(err)
 	}
 	for n := range b.clients {
-		b.clients[n] = newProcess(b.control.Config(), new(fuses))
+		b.clients[n] = newProcess(b.control.Config(), new(fuses), &b.shared)
 	}
 	t.Cleanup(func() {
 		for _, p := range b.clients {
@@ -42,5 +43,5 @@ func (b *bundle) restart(n int) {
 	dead := b.clients[n]
 	b.remaining.Go(dead.close)
 	dead.fuses.renew()
-	b.clients[n] = newProcess(b.control.Config(), dead.fuses)
+	b.clients[n] = newProcess(b.control.Config(), dead.fuses, &b.shared)
 }

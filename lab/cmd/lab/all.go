@@ -22,6 +22,7 @@ type all struct {
 	commands  []*command
 	only      []string
 	skipRedis bool
+	bench     bool
 	out       string
 	docs      string
 
@@ -37,7 +38,8 @@ func allCommand(commands []*command) *cobra.Command {
 of its own, and writes to --out what they measured: the report as one HTML file,
 and as JSON a file for each experiment and one for all of them. An experiment that
 fails does not stop the others; a run that is interrupted leaves the JSON of those
-that had ended.
+that had ended. Bench and sweep, which measure a machine that does nothing else, run
+with --bench only.
 
 With --docs it also writes what the project's documents show of a run, unless an
 experiment failed: lab/report.html, two charts as SVG, and a part of benchmarks.md.
@@ -57,6 +59,7 @@ leave out.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringSliceVar(&a.only, "only", nil, "run these alone, separated by commas")
+	f.BoolVar(&a.bench, "bench", false, "also run bench and sweep, which measure a machine that does nothing else")
 	f.BoolVar(&a.skipRedis, "skip-redis", false, "leave out what needs a redis-server")
 	f.StringVar(&a.out, "out", "out", "directory for the results")
 	f.StringVar(&a.docs, "docs", "", "directory of the project's documents, to be written too")
@@ -82,6 +85,16 @@ func (a *all) check() error {
 	return nil
 }
 
+// chosen are the experiments that are to run.
+func (a *all) chosen() []*command {
+	return slices.DeleteFunc(slices.Clone(a.commands), func(c *command) bool {
+		if len(a.only) > 0 {
+			return !slices.Contains(a.only, c.Name)
+		}
+		return c.Apart && !a.bench
+	})
+}
+
 func names(commands []*command) []string {
 	all := make([]string, len(commands))
 	for i, c := range commands {
@@ -99,9 +112,7 @@ func (a *all) run(ctx context.Context) error {
 		return err
 	}
 	r := &results{dir: out, page: report.Page{Machine: machine.This(ctx), Began: time.Now()}}
-	chosen := slices.DeleteFunc(slices.Clone(a.commands), func(c *command) bool {
-		return len(a.only) > 0 && !slices.Contains(a.only, c.Name)
-	})
+	chosen := a.chosen()
 	for i, c := range chosen {
 		since := report.Took(time.Since(r.page.Began))
 		fmt.Fprintf(a.stderr, "\n[%d of %d, after %s] %s: %s\n", i+1, len(chosen), since, c.Name, c.Short)

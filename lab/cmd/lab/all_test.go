@@ -153,6 +153,28 @@ func TestAllRunsOnlyWhatIsNamed(t *testing.T) {
 	}
 }
 
+func TestAllLeavesOutWhatStandsApartUnlessItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		all  all
+		want []string
+	}{
+		{all{}, []string{"all.json", "crash.json", "report.html"}},
+		{all{bench: true}, []string{"all.json", "crash.json", "report.html", "speed.json"}},
+		{all{only: []string{"speed"}}, []string{"all.json", "report.html", "speed.json"}},
+	} {
+		apart := holding("speed", nil)
+		apart.Apart = true
+		_, dir, err := runAll(t, c.all, holding("crash", nil), apart)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if files := list(t, dir); !slices.Equal(files, c.want) {
+			t.Errorf("it wrote %q, want %q", files, c.want)
+		}
+	}
+}
+
 func TestAllWritesTheDocuments(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

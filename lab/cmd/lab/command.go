@@ -27,6 +27,7 @@ type command struct {
 	Example string
 	Flags   func(*pflag.FlagSet) // adds a flag for each size of the experiment; nil: it has none
 	Redis   bool                 // part of it needs a redis-server
+	Apart   bool                 // it measures a machine at rest: lab all runs it with --bench alone
 }
 
 // common is what all experiments have in common.

@@ -14,5 +14,7 @@ func experiments() []*command {
 		timeoutCommand(),
 		keysCommand(),
 		failoverCommand(),
+		benchCommand(),
+		sweepCommand(),
 	}
 }
