@@ -20,7 +20,7 @@ import (
 func withStub(t *testing.T, h http.HandlerFunc, test func(t *testing.T, h http.Handler, store *idem.Store)) {
 	for _, mode := range []string{"lease", "atomic"} {
 		t.Run(mode, func(t *testing.T) {
-			store := &idem.Store{Pool: (&pgstub.Stub{}).Pool(t)}
+			store := &idem.Store{Pool: (&pgstub.Stub{}).Pool(t), NoCoalescing: true} // the stub knows no statement for several
 			t.Cleanup(store.Close)
 			m := &idemhttp.Middleware{Store: store, Tenant: idemhttp.SingleTenant, Logger: slog.New(slog.DiscardHandler)}
 			under := m.Handler(h)

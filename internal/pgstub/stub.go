@@ -1,5 +1,5 @@
-// Package pgstub is a server that speaks PostgreSQL's protocol, knows the statements of the key protocol and answers them at
-// once. In front of it a benchmark measures the middleware and pgx, and no database. It stores nothing.
+// Package pgstub is a server that speaks PostgreSQL's protocol, knows the statements of the key protocol, those for several callers
+// excepted, and answers them at once. In front of it a benchmark measures the middleware and pgx, and no database. It stores nothing.
 package pgstub
 
 import (
