@@ -47,7 +47,8 @@ CREATE TABLE idem.keys (
     fingerprint     bytea       NOT NULL,
     handler         text,
     request         bytea,
-    -- the answer: bytea, because jsonb refuses \u0000 and does not keep bytes
+    -- the answer: bytea, because jsonb refuses \u0000 and does not keep bytes; compressed where it is long, because EXTERNAL
+    -- takes three times the WAL and disk (docs/benchmarks.md; go test -run '^$' -bench Storage ./idem)
     response_header bytea,
     response_body   bytea,
     provider_ref    text,
