@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/pgidem/pgidem/idem/internal/borrow"
 	"github.com/pgidem/pgidem/idem/internal/engine"
 )
 
@@ -18,6 +19,7 @@ type operation struct {
 	row    *keyRow
 	began  time.Time
 	turn   *turn // of Hold
+	reads  bool  // its caller only reads the answer's body
 }
 
 // stepAside lets those who wait in memory ask the database, which has the answer before the work has ended.
@@ -29,7 +31,7 @@ func (o *operation) stepAside() {
 
 // open checks what the call was given, and counts it as running until leave. The error is ready to be returned.
 func (s *Store) open(ctx context.Context, name string, key Key, leased bool) (*operation, error) {
-	o := &operation{store: s, name: name, key: key, began: time.Now()}
+	o := &operation{store: s, name: name, key: key, began: time.Now(), reads: borrow.IsBody(ctx, key.Tenant, key.Endpoint, key.ID)}
 	policy, err := s.begin(key)
 	if err == nil {
 		o.policy, o.shared, o.row = policy, s.common(), newKeyRow(key, policy, leased)
@@ -56,7 +58,7 @@ func (o *operation) roomKey() roomKey {
 
 // enter waits in memory for the callers of this key in this process.
 func (o *operation) enter(ctx context.Context) (*turn, *Response, error) {
-	v := visitor{fingerprint: o.row.key.Fingerprint, leased: o.row.leased}
+	v := visitor{fingerprint: o.row.key.Fingerprint, leased: o.row.leased, reads: o.reads}
 	turn, answer, age, err := o.shared.room.enter(ctx, o.roomKey(), v, o.policy.Wait)
 	if errors.Is(err, ErrInFlight) && o.row.leased {
 		o.row.retryAfter = patience(age)

@@ -40,7 +40,7 @@ type cached struct {
 func (r *recent) saw(key roomKey, c *cached) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if c.answer != nil && 2*len(c.answer.Body) > r.bytes {
+	if c.answer != nil && !r.caches(c.answer) {
 		c.answer = nil
 	}
 	if _, known := r.young[key]; !known && (len(r.young) >= recentKeys || c.answer != nil && r.size+len(c.answer.Body) > r.bytes/2) {
@@ -57,6 +57,9 @@ func (r *recent) saw(key roomKey, c *cached) {
 	}
 	r.young[key] = c
 }
+
+// caches reports whether an answer may be kept: one that would fill a generation may not.
+func (r *recent) caches(answer *Response) bool { return r.bytes > 0 && len(answer.Body) <= r.bytes/2 }
 
 func (r *recent) find(key roomKey) *cached {
 	r.mu.Lock()
@@ -83,7 +86,7 @@ func (o *operation) remember(resp *Response) {
 		return
 	}
 	c := new(cached)
-	if o.shared.recent.bytes > 0 {
+	if o.shared.recent.caches(resp) {
 		lasts := cachedFor
 		switch row := o.row; {
 		case row.claimed != nil: // recorded by this call, for Retention
@@ -93,7 +96,8 @@ func (o *operation) remember(resp *Response) {
 			c.fingerprint = Fingerprint(row.loaded.Fingerprint)
 			lasts = min(lasts, row.loaded.ExpiresIn)
 		}
-		c.answer, c.until = resp.replayed(), time.Now().Add(lasts)
+		// the body of what was found is its caller's alone; that of what was recorded may be used again
+		c.answer, c.until = resp.replayed(o.reads && resp.Replayed), time.Now().Add(lasts)
 	}
 	o.shared.recent.saw(o.roomKey(), c)
 }
@@ -105,7 +109,7 @@ func (o *operation) recall(ctx context.Context) (resp *Response, settled bool, e
 		return nil, false, nil
 	}
 	if c.answer != nil && time.Now().Before(c.until) && (c.fingerprint == o.row.key.Fingerprint || o.row.key.Fingerprint == AnyRequest) {
-		return c.answer.replayed(), true, nil
+		return c.answer.replayed(o.reads), true, nil
 	}
 	row := o.row.Fresh().(*keyRow)
 	if row.loaded = o.read(ctx); row.loaded != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/pgidem/pgidem/idem"
+	"github.com/pgidem/pgidem/idem/internal/borrow"
 )
 
 // asked keeps what was sent, a statement's first words each.
@@ -166,6 +167,34 @@ func TestCachedAnswerNeedsNoDatabase(t *testing.T) {
 	}
 	if err := b.pool.AcquireFunc(b.ctx, func(*pgxpool.Conn) error { return nil }); err != nil {
 		t.Error(err)
+	}
+}
+
+// A caller that only reads the body shares it with the cache; one that does not has its own all the same.
+func TestCachedBodyIsSharedWithThoseWhoOnlyReadIt(t *testing.T) {
+	b, _ := remembering(t, 1<<20)
+	key := b.key("k")
+	if _, err := b.newStore(idem.Policy{}).Do(b.ctx, key, charge("k")); err != nil {
+		t.Fatal(err)
+	}
+	body := func(ctx context.Context) *byte {
+		resp, err := b.store.Do(ctx, key, mustNotRun(t))
+		if err != nil || !bytes.Equal(resp.Body, created().Body) {
+			t.Fatalf("%+v, %v; want the first answer again", resp, err)
+		}
+		return &resp.Body[0]
+	}
+	reading := borrow.Body(b.ctx, key.Tenant, key.Endpoint, key.ID)
+	found := body(reading)
+	if cached := body(reading); cached != found {
+		t.Error("what was read from the database was copied into the cache")
+	}
+	for name, ctx := range map[string]context.Context{
+		"unmarked": b.ctx, "marked for another key": borrow.Body(b.ctx, key.Tenant, key.Endpoint, "other"),
+	} {
+		if own := body(ctx); own == found {
+			t.Errorf("%s: the caller was given the cache's own body", name)
+		}
 	}
 }
 

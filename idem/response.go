@@ -16,14 +16,17 @@ type Response struct {
 	CompletedAt time.Time // when the answer was recorded, by the database's clock
 }
 
-// replayed is what a caller that waited for r in memory gets: the same as from the database, sharing nothing with r.
-func (r *Response) replayed() *Response {
+// replayed is what a caller gets of r from memory: the same as from the database, sharing nothing with r, or its body alone where
+// nobody will change that.
+func (r *Response) replayed(shared bool) *Response {
 	c := *r
 	c.Replayed = true
 	c.Header = decodeHeader(encodeHeader(r.Header))
 	c.ProviderRef = storable(r.ProviderRef)
-	c.Body = nil
-	if !r.BodyDropped {
+	switch {
+	case r.BodyDropped:
+		c.Body = nil
+	case !shared || r.Body == nil:
 		c.Body = append([]byte{}, r.Body...)
 	}
 	return &c

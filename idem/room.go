@@ -28,11 +28,13 @@ type queue struct {
 type visitor struct {
 	fingerprint Fingerprint
 	leased      bool
+	reads       bool // only reads the answer's body
 }
 
 type waiter struct {
 	visitor
-	wake chan *Response // one message: the leader's answer, or nil: lead now
+	wake  chan *handout // one message: the leader's answer, or nil: lead now
+	woken bool          // no longer in the queue: the message is there, or on its way
 }
 
 // turn is a caller's right to go to the database.
@@ -42,7 +44,7 @@ type turn struct {
 	led  bool // false: it goes beside the queue
 }
 
-// enter waits for a turn. It returns a turn to be ended, or a copy of the leader's answer, or an error: ErrInFlight when wait
+// enter waits for a turn. It returns a turn to be ended, or the leader's answer, or an error: ErrInFlight when wait
 // ran out, with the age of the attempt under way, or the cause of ctx's end. In lease mode a caller with another fingerprint
 // does not wait: the database has its answer already.
 func (r *room) enter(ctx context.Context, key roomKey, v visitor, wait time.Duration) (*turn, *Response, time.Duration, error) {
@@ -56,11 +58,11 @@ func (r *room) enter(ctx context.Context, key roomKey, v visitor, wait time.Dura
 		r.mu.Unlock()
 		return &turn{room: r, key: key, led: true}, nil, 0, nil
 	}
-	if v.leased && ahead.leader.leased && ahead.leader != v {
+	if v.leased && ahead.leader.leased && ahead.leader.fingerprint != v.fingerprint {
 		r.mu.Unlock()
 		return &turn{room: r, key: key}, nil, 0, nil
 	}
-	w := &waiter{visitor: v, wake: make(chan *Response, 1)}
+	w := &waiter{visitor: v, wake: make(chan *handout, 1)}
 	ahead.waiting = append(ahead.waiting, w)
 	r.mu.Unlock()
 
@@ -69,7 +71,10 @@ func (r *room) enter(ctx context.Context, key roomKey, v visitor, wait time.Dura
 	var err error
 	select {
 	case answer := <-w.wake:
-		return r.woken(key, answer)
+		if answer == nil {
+			return &turn{room: r, key: key, led: true}, nil, 0, nil
+		}
+		return nil, answer.take(v.reads), 0, nil
 	case <-patient.C:
 		err = ErrInFlight
 	case <-ctx.Done():
@@ -80,61 +85,69 @@ func (r *room) enter(ctx context.Context, key roomKey, v visitor, wait time.Dura
 	case !late:
 		return nil, nil, age, err
 	case answer != nil:
-		return nil, answer, 0, nil
+		return nil, answer.take(v.reads), 0, nil
 	}
 	(&turn{room: r, key: key, led: true}).end(nil) // woken while leaving: wake the next instead
 	return nil, nil, age, err
 }
 
-func (r *room) woken(key roomKey, answer *Response) (*turn, *Response, time.Duration, error) {
-	if answer != nil {
-		return nil, answer, 0, nil
-	}
-	return &turn{room: r, key: key, led: true}, nil, 0, nil
-}
-
 // leave takes w out of the queue and says how old the attempt ahead of it is; late reports that w had been woken already, and
 // answer with what.
-func (r *room) leave(key roomKey, w *waiter) (age time.Duration, answer *Response, late bool) {
+func (r *room) leave(key roomKey, w *waiter) (age time.Duration, answer *handout, late bool) {
 	r.mu.Lock()
+	if w.woken {
+		r.mu.Unlock()
+		return 0, <-w.wake, true
+	}
 	defer r.mu.Unlock()
 	ahead := r.queues[key]
-	select {
-	case answer = <-w.wake:
-		return 0, answer, true
-	default:
-	}
 	ahead.waiting = slices.DeleteFunc(ahead.waiting, func(other *waiter) bool { return other == w })
 	return time.Since(ahead.began), nil, false
 }
 
-// end gives up the turn, once. answer, if there is one, is committed: every waiter with the leader's fingerprint gets a copy. Of
+// end gives up the turn, once. answer, if there is one, is committed, and goes to every waiter with the leader's fingerprint. Of
 // those that remain exactly one is woken to lead.
 func (t *turn) end(answer *Response) {
+	leader, answered := t.leaveQueue(answer != nil)
+	if len(answered) == 0 {
+		return
+	}
+	h := newHandout(answer, leader.reads, len(answered)) // not under the lock, which all keys of the process wait for
+	for _, w := range answered {
+		w.wake <- h
+	}
+}
+
+// leaveQueue makes the next caller lead, and takes those out of the queue that the leader's answer is for, if it has one.
+func (t *turn) leaveQueue(hasAnswer bool) (leader visitor, answered []*waiter) {
 	t.room.mu.Lock()
 	defer t.room.mu.Unlock()
 	if !t.led {
-		return
+		return leader, nil
 	}
 	t.led = false
 	c := t.room.queues[t.key]
-	if answer != nil {
+	leader = c.leader
+	if hasAnswer {
 		c.waiting = slices.DeleteFunc(c.waiting, func(w *waiter) bool {
-			if w.fingerprint != c.leader.fingerprint {
+			if w.fingerprint != leader.fingerprint {
 				return false
 			}
-			w.wake <- answer.replayed()
+			w.woken = true
+			answered = append(answered, w)
 			return true
 		})
 	}
 	if len(c.waiting) == 0 {
 		delete(t.room.queues, t.key)
-		return
+		return leader, answered
 	}
 	next := c.waiting[0]
 	c.waiting = c.waiting[1:]
 	c.leader, c.began = next.visitor, time.Now()
+	next.woken = true
 	next.wake <- nil
+	return leader, answered
 }
 
 // heldKeys marks a context with the keys that its call holds, so that a nested call for one of them is told at once instead of

@@ -10,7 +10,7 @@ import (
 )
 
 // Two copies are pgx's, one in its parameters and one in its write buffer; the recorder's is used again. A replay is one copy,
-// pgx's.
+// pgx's; from the cache it is none.
 func TestAnswerOf1MiBAllocatesUnder3MiB(t *testing.T) { // not parallel: it counts what the whole process allocates
 	body := orderOf(1 << 20)
 	for _, mode := range []string{"lease", "atomic"} {
@@ -18,18 +18,28 @@ func TestAnswerOf1MiBAllocatesUnder3MiB(t *testing.T) { // not parallel: it coun
 			for _, declared := range []bool{true, false} {
 				answer := written{body: body, piece: piece, declared: declared}
 				t.Run(fmt.Sprintf("%s, first, %d bytes a write, declared %t", mode, piece, declared), func(t *testing.T) {
-					wantUnder3MiB(t, answer, answer.under(t, mode, &pgstub.Stub{}))
+					wantUnder(t, 3<<20, answer, answer.under(t, mode, &pgstub.Stub{}))
 				})
 			}
 		}
 		t.Run(mode+", replay", func(t *testing.T) {
 			answer := written{body: body}
-			wantUnder3MiB(t, answer, answer.under(t, mode, &pgstub.Stub{Body: body}))
+			wantUnder(t, 19<<20/10, answer, answer.under(t, mode, &pgstub.Stub{Body: body}))
+		})
+		t.Run(mode+", replay from the cache", func(t *testing.T) {
+			answer := written{body: body, cache: 2 << 20}
+			wantUnder(t, 1<<19, answer, answer.under(t, mode, &pgstub.Stub{Body: body}))
 		})
 	}
 }
 
-func wantUnder3MiB(t *testing.T, a written, h http.Handler) {
+// What is too large to be kept is not put together either.
+func TestAnswerThatIsNotKeptIsHeldInUsedMemory(t *testing.T) { // not parallel: it counts what the whole process allocates
+	answer := written{body: orderOf(4 << 20), piece: 32 << 10}
+	wantUnder(t, 2<<20, answer, answer.under(t, "atomic", &pgstub.Stub{}))
+}
+
+func wantUnder(t *testing.T, most uint64, a written, h http.Handler) {
 	t.Helper()
 	c := newCaller()
 	got := allocated(20, func() {
@@ -38,7 +48,7 @@ func wantUnder3MiB(t *testing.T, a written, h http.Handler) {
 		}
 	})
 	t.Logf("%.2f MiB", float64(got)/(1<<20))
-	if got >= 3<<20 {
+	if got >= most {
 		t.Errorf("%d bytes were allocated a request", got)
 	}
 }

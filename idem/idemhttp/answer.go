@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pgidem/pgidem/idem"
+	"github.com/pgidem/pgidem/idem/internal/borrow"
 )
 
 // ask runs claim under the request's key. A key that was stored under another version of the fingerprint is asked for again under
@@ -28,6 +29,11 @@ func (m *Middleware) ask(in *request, claim func(idem.Key) (*idem.Response, erro
 		}
 	}
 	return nil, idem.ErrContended
+}
+
+// readsBody marks the context of a call: an answer from memory is written out and forgotten here, so its body may be others' too.
+func readsBody(ctx context.Context, key idem.Key) context.Context {
+	return borrow.Body(ctx, key.Tenant, key.Endpoint, key.ID)
 }
 
 // finish answers with what is on record, or with what kept the request from being answered.

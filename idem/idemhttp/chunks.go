@@ -71,6 +71,14 @@ func (c *chunks) grow(n int) {
 	c.list[last] = c.list[last][:len(c.list[last])+n]
 }
 
+// head is how it begins: at least 512 bytes, or all of it.
+func (c *chunks) head() []byte {
+	if len(c.list) == 0 {
+		return nil
+	}
+	return c.list[0]
+}
+
 // bytes is all of it in one piece, until free.
 func (c *chunks) bytes() []byte {
 	if len(c.list) > 1 {

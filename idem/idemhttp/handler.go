@@ -29,7 +29,7 @@ func (m *Middleware) Handler(next http.Handler) http.Handler {
 		}
 		var run *leasedRun
 		resp, err := m.ask(in, func(key idem.Key) (*idem.Response, error) {
-			return m.Store.Hold(r.Context(), key, func(ctx context.Context, l *idem.Lease) (*idem.Response, error) {
+			return m.Store.Hold(readsBody(r.Context(), key), key, func(ctx context.Context, l *idem.Lease) (*idem.Response, error) {
 				run = newLeasedRun(m, w, l)
 				return run.serve(ctx, in, next)
 			})

@@ -38,7 +38,9 @@ func (m *Middleware) HandlerTx(fn TxHandlerFunc) http.Handler {
 		if in.plain {
 			err = m.plainly(r.Context(), work)
 		} else {
-			resp, err = m.ask(in, func(key idem.Key) (*idem.Response, error) { return m.Store.Do(r.Context(), key, work) })
+			resp, err = m.ask(in, func(key idem.Key) (*idem.Response, error) {
+				return m.Store.Do(readsBody(r.Context(), key), key, work)
+			})
 		}
 		if errors.Is(err, errNotKept) || err == nil && (resp == nil || !resp.Replayed) {
 			rec.send()

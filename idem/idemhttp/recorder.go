@@ -211,12 +211,15 @@ func (r *recorder) answer() *idem.Response {
 	resp := &idem.Response{
 		Status:      r.status,
 		Failed:      r.status >= 400,
-		Body:        r.body.bytes(),
-		BodyDropped: r.live || r.short(),
+		BodyDropped: r.live || r.short() || r.written > int64(r.keeps),
+	}
+	if !resp.BodyDropped {
+		resp.Body = r.body.bytes()
 	}
 	kept := stored(r.sent, r.before, r.m.keepHeader)
-	if _, typed := r.sent["Content-Type"]; !typed && len(resp.Body) > 0 && r.sent.Get("Content-Encoding")+r.sent.Get("Transfer-Encoding") == "" {
-		kept.Add("Content-Type", http.DetectContentType(resp.Body)) // as net/http does for the first caller
+	head := r.body.head()
+	if _, typed := r.sent["Content-Type"]; !typed && len(head) > 0 && r.sent.Get("Content-Encoding")+r.sent.Get("Transfer-Encoding") == "" {
+		kept.Add("Content-Type", http.DetectContentType(head)) // as net/http does for the first caller
 	}
 	resp.Header = kept
 	return resp

@@ -19,6 +19,7 @@ type written struct {
 	body     []byte
 	piece    int  // bytes at a time
 	declared bool // with a Content-Length
+	cache    int  // the Store's CacheBytes
 }
 
 func (a written) to(w http.ResponseWriter) {
@@ -41,7 +42,7 @@ func (a written) bare() http.Handler {
 
 // under is the handler under a middleware in a mode, in front of a stub.
 func (a written) under(tb testing.TB, mode string, stub *pgstub.Stub) http.Handler {
-	store := &idem.Store{Pool: stub.Pool(tb)}
+	store := &idem.Store{Pool: stub.Pool(tb), CacheBytes: a.cache}
 	tb.Cleanup(store.Close)
 	m := &Middleware{Store: store, Tenant: SingleTenant, Logger: slog.New(slog.DiscardHandler)}
 	if mode == "atomic" {
