@@ -8,7 +8,8 @@
 //   - Lease mode, [Store.Hold] and [Store.Claim]: the effect is elsewhere, at a card processor for instance. The claim is
 //     committed first, the work runs without a transaction, and its answer is recorded.
 //
-// An endpoint uses one of them. The schema is migrated beforehand (idem migrate up, or the stock golang-migrate CLI over package
+// An endpoint uses one of them. Calls in lease mode that a process makes at one moment share statements, and nothing else: what
+// becomes of one is not the others' ([Store.NoCoalescing]). The schema is migrated beforehand (idem migrate up, or the stock golang-migrate CLI over package
 // sql/schema); [Store.Check] says whether a set-up is fit. A [Sweeper] deletes what is past its retention.
 //
 // # Promises
@@ -33,6 +34,7 @@
 //     lease has lapsed but whom nobody has replaced can still extend and complete; one whom a resolver displaced can only complete.
 //   - P8, unknown is a state. After an effect that may have happened the key is not given back; somebody decides, nobody guesses.
 //   - P9, reading is free. Once a key's row is committed, a replay, [ErrInFlight] and [ErrMismatch] write nothing: no row version,
-//     no row lock, no transaction id. Callers that race for a new key may burn one each.
+//     no row lock, no transaction id. Callers that race for a new key may burn one each; a statement that is shared with one that
+//     takes a new key has that one's.
 //   - P10, one clock: the database's. This process's clock is never compared with a stored time.
 package idem
