@@ -103,6 +103,8 @@ func TestFlightThatArrivesAfterItWasReadBackIsItsCallersOwn(t *testing.T) {
 func TestFlightWithoutAConnectionStrandsNobody(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
+	over := make(chan struct{})
+	defer close(over)
 	a := new(airport)
 	b := setup(t)
 	store := b.coalescingProcess(idem.Policy{Retention: time.Hour}, a.trace, func(c *pgxpool.Config) {
@@ -110,8 +112,11 @@ func TestFlightWithoutAConnectionStrandsNobody(t *testing.T) {
 		dial := c.ConnConfig.DialFunc
 		c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if down.Load() {
-				<-ctx.Done() // packets go nowhere
-				return nil, ctx.Err()
+				select { // packets go nowhere
+				case <-ctx.Done():
+				case <-over:
+				}
+				return nil, errors.New("no answer")
 			}
 			return dial(ctx, network, address)
 		}
@@ -139,7 +144,7 @@ func TestFlightWithoutAConnectionStrandsNobody(t *testing.T) {
 			if !errors.Is(err, idem.ErrCommitUnknown) {
 				t.Errorf("got %v, want ErrCommitUnknown", err)
 			}
-		case <-time.After(40 * time.Second):
+		case <-time.After(25 * time.Second):
 			t.Fatal("a completion is stranded")
 		}
 	}
@@ -158,14 +163,19 @@ func TestFlightWithoutAConnectionStrandsNobody(t *testing.T) {
 func TestHeartbeatForSeveralThatCannotDialGoesOnLater(t *testing.T) {
 	t.Parallel()
 	var down atomic.Bool
+	over := make(chan struct{})
+	defer close(over)
 	a := new(airport)
 	b := setup(t)
 	store := b.coalescingProcess(idem.Policy{Retention: time.Hour, Lease: 600 * time.Millisecond}, a.trace, func(c *pgxpool.Config) {
 		dial := c.ConnConfig.DialFunc
 		c.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 			if down.Load() {
-				<-ctx.Done()
-				return nil, ctx.Err()
+				select {
+				case <-ctx.Done():
+				case <-over:
+				}
+				return nil, errors.New("no answer")
 			}
 			return dial(ctx, network, address)
 		}

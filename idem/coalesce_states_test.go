@@ -177,7 +177,8 @@ func TestEveryStateOfAKeyIsAnsweredInOneFlight(t *testing.T) {
 	})
 }
 
-// The answer that one caller of a flight reads is its own: every one of many finished keys is replayed as it was recorded.
+// The answer that one caller of a flight reads is its own: every one of many finished keys is replayed as it was recorded, among new
+// ones.
 func TestReplaysOfOneFlightAreNotMixedUp(t *testing.T) {
 	const keys = 60
 	a := new(airport)
@@ -188,7 +189,11 @@ func TestReplaysOfOneFlightAreNotMixedUp(t *testing.T) {
 	b.until(func(n int) bool {
 		store := b.coalescing(idem.Policy{})
 		var callers []func()
+		took := b.boarding()
 		for i := range keys {
+			if id := fmt.Sprint("new ", n, " ", i); i%3 == 0 {
+				callers = append(callers, took.caller(store, b.key(id), id))
+			}
 			callers = append(callers, func() {
 				_, resp, err := store.Claim(b.ctx, b.key(fmt.Sprint("k", i)))
 				if err != nil || !resp.Replayed || string(resp.Body) != fmt.Sprint("answer ", i) {
@@ -196,7 +201,13 @@ func TestReplaysOfOneFlightAreNotMixedUp(t *testing.T) {
 				}
 			})
 		}
-		return fullest(a.gathers(t, claiming, b.boarding().decoys(store, n), callers...)).rows() > keys/2
+		flights := a.gathers(t, claiming, took.decoys(store, n), callers...)
+		for id, err := range took.errs {
+			if err != nil || took.leases[id].Key().ID != id {
+				t.Errorf("%s: %v", id, err)
+			}
+		}
+		return fullest(flights).rows() > keys/2
 	})
 }
 

@@ -45,6 +45,9 @@ type seat[T any] struct {
 // items are several callers', the leader's first; what became of each it writes into the item itself, which must read as undecided
 // where it wrote nothing. send must end in bounded time, and not by its leader's cancellation.
 func (c *Coalescer[T]) Do(ctx context.Context, item T, send func(items []T)) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	s := &seat[T]{item: item}
 	f := c.board(s)
 	if f == nil {
