@@ -162,6 +162,16 @@ func TestWhoGivesUpWhileWaitingIsNotSent(t *testing.T) {
 	})
 }
 
+func TestWhoGivesUpBeforeComingIsNotSent(t *testing.T) {
+	var p port
+	gone := errors.New("gone")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(gone)
+	if err := p.Do(ctx, 1, p.note); !errors.Is(err, gone) || len(p.flown) != 0 {
+		t.Errorf("error %v, %d flights; want the cause, and none", err, len(p.flown))
+	}
+}
+
 // Or send would write into an item whose owner has gone on.
 func TestPassengerWhoGivesUpStaysUntilTheFlightHasLanded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
