@@ -42,7 +42,8 @@ func claim(pool *pgxpool.Pool, card *design.Card) (design.Design, func()) {
 
 func hold(stale idem.StalePolicy) func(*pgxpool.Pool, *design.Card) (design.Design, func()) {
 	return func(pool *pgxpool.Pool, card *design.Card) (design.Design, func()) {
-		s := &idem.Store{Pool: pool, Policy: idem.Policy{Stale: stale, Lease: lease}}
+		// each payment's commit by itself, so that those that wait for the standby can be counted
+		s := &idem.Store{Pool: pool, Policy: idem.Policy{Stale: stale, Lease: lease}, NoCoalescing: true}
 		return design.HoldOutside{Store: s, Card: card}, s.Close
 	}
 }
