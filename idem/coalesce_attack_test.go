@@ -277,12 +277,12 @@ func TestHeartbeatForSeveralOutlivesItsLeadersWork(t *testing.T) {
 		if err := b.pool.QueryRow(b.ctx, "SELECT now()").Scan(&from); err != nil {
 			t.Fatal(err)
 		}
+		_, before = a.since(0)
 		close(goOn[f.leader])
 		together := f.rows() >= leases/2
 		for deadline := time.Now().Add(50 * time.Millisecond); time.Now().Before(deadline); { // the leader's end is known by then
 			time.Sleep(time.Millisecond)
 		}
-		_, before = a.since(0)
 		letGo()
 		b.eventually(func() bool {
 			return b.count("SELECT count(*) FROM idem.keys WHERE key = ANY ($1::text[]) AND key <> $2 AND locked_until > $3::timestamptz + interval '6 s'",

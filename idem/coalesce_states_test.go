@@ -331,6 +331,58 @@ func TestHeartbeatsOf64LeasesShareAStatement(t *testing.T) {
 	}
 }
 
+// A lease that is lost is told so by the first heartbeat that it has with others, and its work ends.
+func TestLostLeaseIsToldSoByAHeartbeatForSeveral(t *testing.T) {
+	const leases = 10
+	a := new(airport)
+	b := setup(t, a.trace)
+	store := b.coalescing(idem.Policy{Retention: time.Hour, Lease: 1500 * time.Millisecond})
+	b.until(func(n int) bool {
+		finish, cancelled := make(chan struct{}), make(chan struct{})
+		lost := fmt.Sprint("lost", n)
+		var working, ended sync.WaitGroup
+		for i := range leases {
+			working.Add(1)
+			id := fmt.Sprint("k", n, " ", i)
+			if i == leases/2 {
+				id = lost
+			}
+			ended.Go(func() {
+				_, _ = store.Hold(b.ctx, b.key(id), func(ctx context.Context, _ *idem.Lease) (*idem.Response, error) {
+					working.Done()
+					select {
+					case <-finish:
+					case <-ctx.Done():
+						if id != lost {
+							t.Errorf("%s: %v", id, context.Cause(ctx))
+						} else {
+							close(cancelled)
+						}
+					}
+					return nil, nil
+				})
+			})
+		}
+		working.Wait()
+		b.exec("UPDATE idem.keys SET fence = fence + 1, claim_id = gen_random_uuid() WHERE key = $1", lost)
+		_, before := a.since(0)
+		b.receive(cancelled, "the lease that is lost was never told so")
+		flights, _ := a.since(before, beating[1:]...)
+		told := 0
+		for _, f := range flights {
+			if slices.Contains(f.keys, lost) {
+				told++
+			}
+		}
+		if told > 1 {
+			t.Errorf("it was told so by the %dth heartbeat", told)
+		}
+		close(finish)
+		ended.Wait()
+		return told == 1
+	})
+}
+
 // Found by its own claim id, a claim is not taken for a rival's, whatever came between.
 func TestClaimIDsOfAFlightAreEachCallersOwn(t *testing.T) {
 	a := new(airport)
