@@ -67,11 +67,17 @@ func TestModelAllowsAndForbids(t *testing.T) {
 		legal bool
 		all   []asked
 	}{
-		"a replay":                         {true, []asked{do(1, First, first), do(2, Replayed, first)}},
-		"a replay of another answer":       {false, []asked{do(1, First, first), do(2, Replayed, second)}},
-		"two effects":                      {false, []asked{do(1, First, first), do(2, First, second)}},
-		"two effects in two lives":         {true, []asked{do(1, First, first), expired, do(2, First, second), rows(first + " " + second)}},
-		"a replay past retention":          {false, []asked{do(1, First, first), expired, do(2, Replayed, first)}},
+		"a replay":                   {true, []asked{do(1, First, first), do(2, Replayed, first)}},
+		"a replay of another answer": {false, []asked{do(1, First, first), do(2, Replayed, second)}},
+		"two effects":                {false, []asked{do(1, First, first), do(2, First, second)}},
+		"two effects in two lives":   {true, []asked{do(1, First, first), expired, do(2, First, second), rows(first + " " + second)}},
+		"a replay past retention":    {false, []asked{do(1, First, first), expired, do(2, Replayed, first)}},
+		"an expiry cut off that took effect": {true, []asked{
+			do(1, First, first), {in: Operation{Kind: Expire}, out: Result{Outcome: Unfinished}}, do(2, First, second), rows(first + " " + second),
+		}},
+		"an expiry cut off that did not": {true, []asked{
+			do(1, First, first), {in: Operation{Kind: Expire}, out: Result{Outcome: Unfinished}}, do(2, Replayed, first),
+		}},
 		"in flight before the winner":      {true, []asked{do(1, First, first), meanwhile(do(2, InFlight, ""))}},
 		"in flight after the winner":       {false, []asked{do(1, First, first), do(2, InFlight, "")}},
 		"a crash that took effect":         {true, []asked{do(1, Unfinished, ""), do(2, Replayed, first), rows(first)}},

@@ -27,6 +27,9 @@ func (k key) expire(out Result) (key, bool) {
 		return k, expires
 	case None:
 		return k, !expires || k.swept
+	case Unfinished:
+		k.expired = k.expired || expires
+		return k, true
 	}
 	return k, false
 }
