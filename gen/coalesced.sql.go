@@ -440,8 +440,9 @@ SET
     response_body = free.response_body,
     provider_ref = nullif(free.provider_ref, '')
 FROM free
-WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+WHERE k.tenant_id = free.tenant_id
+  AND k.endpoint = free.endpoint
+  AND k.key = free.key
   AND k.fence = free.fence
   AND k.status = 'in_flight'
 RETURNING k.claim_id, k.completed_at
@@ -469,8 +470,8 @@ type KeyCompleteManyRow struct {
 // KeyComplete for several leases; a row comes back for each that was completed. A row that somebody has locked (a CompleteTx that
 // has not committed, a takeover under way) is left out rather than waited for: it is completed by itself afterwards, as is one
 // that did not fit.
-// equal, in the one form that an index is read by and nothing else: with = the planner may begin with idem.keys, and read all of an
-// index that was small when the plan was made
+// not (k.tenant_id, k.endpoint, k.key) between equal rows, for which no plan can begin with idem.keys: such a scan ends only where the
+// first column does, and read all later keys of the tenant. Until the table is analysed, a plan of this may begin with idem.keys
 //
 //	WITH free AS MATERIALIZED (
 //	    SELECT
@@ -524,8 +525,9 @@ type KeyCompleteManyRow struct {
 //	    response_body = free.response_body,
 //	    provider_ref = nullif(free.provider_ref, '')
 //	FROM free
-//	WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-//	  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+//	WHERE k.tenant_id = free.tenant_id
+//	  AND k.endpoint = free.endpoint
+//	  AND k.key = free.key
 //	  AND k.fence = free.fence
 //	  AND k.status = 'in_flight'
 //	RETURNING k.claim_id, k.completed_at
@@ -593,8 +595,9 @@ WITH free AS MATERIALIZED (
 UPDATE idem.keys AS k
 SET locked_until = statement_timestamp() + free.lease
 FROM free
-WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+WHERE k.tenant_id = free.tenant_id
+  AND k.endpoint = free.endpoint
+  AND k.key = free.key
   AND k.fence = free.fence
   AND k.claim_id = free.claim_id
   AND k.status = 'in_flight'
@@ -612,8 +615,8 @@ type LeaseExtendManyParams struct {
 
 // LeaseExtend for several leases; a row comes back for each that was extended. A row that somebody has locked is left out rather
 // than waited for, and says nothing about its lease.
-// equal, in the one form that an index is read by and nothing else: with = the planner may begin with idem.keys, and read all of an
-// index that was small when the plan was made
+// not (k.tenant_id, k.endpoint, k.key) between equal rows, for which no plan can begin with idem.keys: such a scan ends only where the
+// first column does, and read all later keys of the tenant. Until the table is analysed, a plan of this may begin with idem.keys
 //
 //	WITH free AS MATERIALIZED (
 //	    SELECT
@@ -646,8 +649,9 @@ type LeaseExtendManyParams struct {
 //	UPDATE idem.keys AS k
 //	SET locked_until = statement_timestamp() + free.lease
 //	FROM free
-//	WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-//	  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+//	WHERE k.tenant_id = free.tenant_id
+//	  AND k.endpoint = free.endpoint
+//	  AND k.key = free.key
 //	  AND k.fence = free.fence
 //	  AND k.claim_id = free.claim_id
 //	  AND k.status = 'in_flight'

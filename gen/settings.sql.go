@@ -92,6 +92,8 @@ SELECT
         CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
     set_config('client_connection_check_interval',
         CASE WHEN version() LIKE '%linux%' THEN '100ms' ELSE current_setting('client_connection_check_interval') END, true),
+    -- its estimates for several rows are too high, and compiling the plan would take 50 ms each time
+    set_config('jit', 'off', true),
     set_config('enable_seqscan', 'off', true),
     set_config('enable_bitmapscan', 'off', true),
     set_config('enable_hashjoin', 'off', true),
@@ -113,6 +115,8 @@ type SettingsCoalescedParams struct {
 //	        CASE WHEN current_setting('synchronous_commit') = 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, true),
 //	    set_config('client_connection_check_interval',
 //	        CASE WHEN version() LIKE '%linux%' THEN '100ms' ELSE current_setting('client_connection_check_interval') END, true),
+//	    -- its estimates for several rows are too high, and compiling the plan would take 50 ms each time
+//	    set_config('jit', 'off', true),
 //	    set_config('enable_seqscan', 'off', true),
 //	    set_config('enable_bitmapscan', 'off', true),
 //	    set_config('enable_hashjoin', 'off', true),

@@ -49,16 +49,20 @@ func (r capturedRow) Scan(...any) error { return r.err }
 var (
 	scan  = regexp.MustCompile(`Scan( Backward)?( using \w+)? on (keys\b|keys_)`)
 	byKey = regexp.MustCompile(`Index (Only )?Scan using keys_pkey on keys( \w+)?\n *Index Cond: ` +
-		`\(\((tenant_id = .*\) AND \(endpoint = .*\) AND \(key = |ROW\(tenant_id, endpoint, key\) >= .*\) AND \(ROW\(tenant_id, endpoint, key\) <= )`)
+		`\(\(tenant_id = .*\) AND \(endpoint = .*\) AND \(key = `)
 )
 
 // hot are the statements that every call sends, and those of each heartbeat and takeover.
 var hot = []string{"KeyClaim", "KeyLoad", "KeyRenew", "KeyResume", "KeyTakeOver", "KeyResolve", "KeyComplete", "KeyCompleteTx",
 	"LeaseExtend", "LeaseRelease", "LeaseAbandon", "KeyClaimMany", "KeyCompleteMany", "LeaseExtendMany"}
 
-// throughLeased are statements that ask for leased and, where the statistics say that there are no keys, may take the index of leased keys.
-// They take up what was given back or abandoned, which no call does twice.
-func throughLeased(name string) bool {
+// early are the hot statements without those whose plan, until autovacuum has analysed the table, may begin with all keys.
+func early() []string {
+	return slices.DeleteFunc(slices.Clone(hot), func(name string) bool { return name == "KeyCompleteMany" || name == "LeaseExtendMany" })
+}
+
+// otherwise are statements that, where the statistics say that there are no keys, may take the index of leased keys.
+func otherwise(name string) bool {
 	return name == "KeyResume" || name == "KeyTakeOver" || name == "KeyResolve"
 }
 
@@ -110,17 +114,17 @@ func TestHotStatementsUseThePrimaryKey(t *testing.T) {
 		}
 	}
 	for _, callers := range []int{2, 128} {
-		check("on an empty table", callers, hot)
+		check("on an empty table", callers, early())
 	}
 	b.execAsOwner("VACUUM ANALYZE idem.keys")
 	for _, callers := range []int{2, 128} {
-		check("on a table that was empty when it was vacuumed", callers, slices.DeleteFunc(slices.Clone(hot), throughLeased))
+		check("on a table that was empty when it was vacuumed", callers, slices.DeleteFunc(early(), otherwise))
 	}
 	b.exec(`INSERT INTO idem.keys (fence, claimed_at, locked_until, created_at, expires_at, claim_id, attempts, leased, tenant_id, endpoint, key, status, fingerprint)
 		SELECT 1, now(), now() + interval '1 hour', now(), now() + interval '1 day', gen_random_uuid(), 1, true, 't', 'e', 'k' || i, 'in_flight', '\x01'
 		FROM generate_series(1, 20000) AS i`)
 	for _, callers := range []int{2, 128} {
-		check("on a table that has grown", callers, hot)
+		check("on a table that has grown", callers, early())
 	}
 	b.execAsOwner("ANALYZE idem.keys")
 	for _, callers := range []int{2, 128} {

@@ -206,10 +206,11 @@ SET
     response_body = free.response_body,
     provider_ref = nullif(free.provider_ref, '')
 FROM free
--- equal, in the one form that an index is read by and nothing else: with = the planner may begin with idem.keys, and read all of an
--- index that was small when the plan was made
-WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+-- not (k.tenant_id, k.endpoint, k.key) between equal rows, for which no plan can begin with idem.keys: such a scan ends only where the
+-- first column does, and read all later keys of the tenant. Until the table is analysed, a plan of this may begin with idem.keys
+WHERE k.tenant_id = free.tenant_id
+  AND k.endpoint = free.endpoint
+  AND k.key = free.key
   AND k.fence = free.fence
   AND k.status = 'in_flight'
 RETURNING k.claim_id, k.completed_at;
@@ -248,10 +249,11 @@ WITH free AS MATERIALIZED (
 UPDATE idem.keys AS k
 SET locked_until = statement_timestamp() + free.lease
 FROM free
--- equal, in the one form that an index is read by and nothing else: with = the planner may begin with idem.keys, and read all of an
--- index that was small when the plan was made
-WHERE (k.tenant_id, k.endpoint, k.key) >= (free.tenant_id, free.endpoint, free.key)
-  AND (k.tenant_id, k.endpoint, k.key) <= (free.tenant_id, free.endpoint, free.key)
+-- not (k.tenant_id, k.endpoint, k.key) between equal rows, for which no plan can begin with idem.keys: such a scan ends only where the
+-- first column does, and read all later keys of the tenant. Until the table is analysed, a plan of this may begin with idem.keys
+WHERE k.tenant_id = free.tenant_id
+  AND k.endpoint = free.endpoint
+  AND k.key = free.key
   AND k.fence = free.fence
   AND k.claim_id = free.claim_id
   AND k.status = 'in_flight'
